@@ -18,6 +18,7 @@ await look(async () => {
   await page.click("form.card button");
   await page.waitForSelector(".once .qr");
   const secret = await page.inputValue(".once input");
+  holds((await page.getAttribute(".scanned a", "href")) === `${address}/page#gets=${secret}`, "a code leads elsewhere");
   // The address is whole, and the test shows what an application gets.
   holds((await page.textContent(".once code")).startsWith(`${address}/v1/people/`), "the address is not whole");
   await page.click("text=Send a test");
@@ -25,7 +26,7 @@ await look(async () => {
   // As this application sees one: a sentence and a strip, made of what it was sent.
   await page.waitForSelector("li:has-text('kitchen') .sees strong");
   const sentence = await page.textContent("li:has-text('kitchen') .sees strong");
-  holds(/^kitchen sees(: (in|busy|out|unknown)| nothing) since \d/.test(sentence), sentence);
+  holds(/^kitchen (sees: (in|busy|out|unknown)|has seen nothing) since \d/.test(sentence), sentence);
   holds((await page.locator("li:has-text('kitchen') .sees svg rect").count()) >= 1, "there is no strip");
   // Where it sees one is on a map, if it sees a place: the circle that it was sent, or all places that its view joins.
   await page.selectOption("form [name=view]", "whole");
@@ -51,11 +52,31 @@ await look(async () => {
   holds(now.startsWith("{"), "the token does not read");
   holds(!shown.join("").includes("clinic"), "a place of no group is told");
 
+  // A phone takes all that it needs from one link, which is also its code.
+  await page.selectOption("form select:has(option[value=source])", "source");
+  await page.fill("form [name=name]", "pocket");
+  await page.click("form.card button");
+  await page.waitForSelector(".scanned a[href^='owntracks:///config?inline=']");
+  const inline = new URL(await page.getAttribute(".scanned a", "href")).searchParams.get("inline");
+  const phone = JSON.parse(Buffer.from(inline, "base64").toString());
+  const own = await page.inputValue(".once input");
+  holds(phone._type === "configuration" && phone.mode === 3 && phone.auth && phone.url === `${address}/pub`
+    && phone.username === person && phone.password === own, `a phone is told ${JSON.stringify(phone)}`);
+  holds((await page.getAttribute(".scanned .qr", "aria-label")).endsWith("pocket"), "the code is not of this phone");
+  await page.waitForSelector(".once [role=status]:has-text('Waiting for the phone')");
+  const sent = await fetch(phone.url, { method: "POST",
+    headers: { Authorization: `Basic ${Buffer.from(`${phone.username}:${phone.password}`).toString("base64")}` },
+    body: JSON.stringify({ _type: "location", lat: 48.1, lon: 11.5, tst: Math.floor(Date.now() / 1000) }) });
+  holds(sent.status === 200, `with these settings a phone is answered ${sent.status}`);
+  await seen("phone-token");
+
   expectErrors(1);
   await page.click("[aria-label='Remove: friends']");
   await page.waitForSelector("[aria-labelledby=views] .problem");
 
-  const link = await page.getAttribute(".scanned a", "href");
+  await page.click(".once .acts .quiet"); // it was copied
+  await page.waitForSelector(".once", { state: "detached" });
+  const link = `${address}/page#gets=${secret}`;
   await page.goto("about:blank");
   await page.context().clearCookies();
   await page.goto(link);

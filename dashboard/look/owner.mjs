@@ -18,6 +18,27 @@ async function wentStale() {
   await page.waitForSelector(".stale", { state: "detached" });
 }
 
+/** A source that is quiet and a broker that is away are said in the line, and the source on every other screen too. */
+async function inALine() {
+  await page.route("**/sources", async (route) => {
+    const { now } = await (await route.fetch()).json();
+    const ago = new Date(1000 * now - 3 * 3_600_000).toISOString();
+    return route.fulfill({ json: { sources: [{ source: "phone", heard: ago, usual: 300, quiet: true }], refused: {}, broker: true, now } });
+  });
+  await page.reload();
+  await page.waitForSelector(".status span:has-text('phone is quiet: last heard 3 hr ago')");
+  await page.waitForSelector(".status span:has-text('the broker is away')");
+  await page.waitForSelector(".status span:has-text('all secrets well below their limits'), .status span:has-text('near the limit')");
+  for (const screen of ["places", "secrets", "applications"]) {
+    await page.click(`a[href='#${screen}']`);
+    await page.waitForSelector(".notices .problem:has-text('longer than usual')");
+  }
+  await seen("quiet");
+  await page.unroute("**/sources");
+  await page.click("a[href='#today']");
+  await page.waitForSelector(".status span:has-text('next update at')");
+}
+
 /** A pause is announced for later, by keys too; one at once is refused, with the reason. */
 async function paused() {
   const { earliest, today } = await page.evaluate(async () => (await fetch("v1/owner/people/jane/pauses")).json());
@@ -38,6 +59,12 @@ async function paused() {
 
 await look(async () => {
   await page.goto(`${address}/page`);
+  const devtools = await page.context().newCDPSession(page);
+  const manifest = await devtools.send("Page.getAppManifest");
+  const { installabilityErrors } = await devtools.send("Page.getInstallabilityErrors");
+  holds(manifest.errors.length === 0 && JSON.parse(manifest.data).display === "standalone", "it has no manifest");
+  const errors = installabilityErrors.filter((one) => one.errorId !== "in-incognito"); // as this browser's window is
+  holds(errors.length === 0, `it cannot be installed: ${JSON.stringify(errors)}`);
   await page.fill("[name=token]", token);
   await seen("login");
   await page.fill("[name=chosen]", password);
@@ -61,6 +88,7 @@ await look(async () => {
   await page.waitForSelector(".help[open] p:visible:has-text('knows your routine')");
   await seen("today");
   await wentStale();
+  await inALine();
   await paused();
 
   await page.click("a[href='#applications']");

@@ -72,6 +72,18 @@ await look(async () => {
   await page.click(".waiting button");
   await page.waitForSelector(".waiting", { state: "detached" });
 
+  // A place has another name, which waits until it was learned, and two become one.
+  await page.click(".names .name:has-text('market')");
+  await page.fill(".one [name=to]", "bazaar");
+  await page.click(".one button:has-text('Rename')");
+  await page.waitForSelector(".waiting");
+  await page.waitForSelector(".names .name:has-text('bazaar') small:has-text('not in force yet')");
+  await page.selectOption(".one [name=into]", "library");
+  await page.click(".one button:text-is('Merge')");
+  await page.waitForSelector(".one p:has-text('Part 2 of 2')");
+  holds((await page.locator(".names .name:has-text('bazaar')").count()) === 0, "a place that was merged is still there");
+  await page.waitForSelector(".said:has-text('In force')"); // no name is new: apps knew of neither
+
   await page.click(".names .name:has-text('clinic')");
   await page.click("[aria-label='Change the shape: clinic, part 1']");
   await page.fill("[name=radius]", "20");

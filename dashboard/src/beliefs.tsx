@@ -1,5 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Day, Secret } from "./api";
+import { toldUntil } from "./labels";
 import { clock, percent } from "./locale";
 import { overSlots, type Looking } from "./slots";
 import { Hours } from "./strip";
@@ -73,14 +74,14 @@ function Card({ lines, day, at, look }: { lines: Lines; day: Day } & Looking) {
   const words = texts.today;
   const time = clock(day.zone);
   const count = day.slots.length;
-  const told = day.slots.reduce((after, one) => (one.told ? one.slot + 1 : after), 0);
+  const told = toldUntil(day);
   const nearest = useMemo(() => closest(lines, told), [lines, told]);
   const looked = at ?? nearest;
   const said = (slot: number): string => {
     const [belief, prior, limit] = [lines.belief[slot], lines.prior[slot], lines.limit[slot]];
     const one = day.slots[slot];
     if (prior == null || limit == null) return words.notHeld(time(one?.start ?? ""));
-    if (belief == null) return words.notTold(time(one?.start ?? ""));
+    if (belief == null) return (slot < told ? words.notYetOn : words.notTold)(time(one?.start ?? ""));
     if (lines.byNow !== null) return words.until(time(one?.end ?? ""), belief, prior, limit);
     return words.at(time(one?.start ?? ""), belief, prior, limit);
   };

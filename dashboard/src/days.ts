@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { api, listen, Refused, type Beliefs, type Day, type Days, type Moved } from "./api";
+import { toldUntil } from "./labels";
 import { texts } from "./texts";
 
 export interface Seen { day: Day; beliefs: Beliefs }
@@ -24,11 +25,6 @@ class Kept {
   }
 }
 
-const untold = (day: Day): number => {
-  const slot = day.slots.findIndex((one) => one.told === null);
-  return slot < 0 ? day.slots.length : slot;
-};
-
 function withMoved(beliefs: Beliefs, news: Moved): Beliefs {
   const fresh = new Map(news.secrets.map((one) => [one.name, one]));
   const secrets = beliefs.secrets.map((one) => ({ ...one, ...fresh.get(one.name) }) as typeof one);
@@ -44,9 +40,9 @@ async function read(person: string, picked: string | null): Promise<[Days, Seen 
   return [days, { day, beliefs }];
 }
 
-/** The same day with what was told since: the slots from the first that was not, and beliefs without what stands. */
+/** The same day with what was told since: the slots after the last that was, and beliefs without what stands. */
 async function movedOn(person: string, { day, beliefs }: Seen): Promise<Seen> {
-  const [later, news] = await Promise.all([api.day(person, day.date, untold(day)), api.moved(person, day.date)]);
+  const [later, news] = await Promise.all([api.day(person, day.date, toldUntil(day)), api.moved(person, day.date)]);
   const slots = [...day.slots];
   for (const one of later.slots) slots[one.slot] = one;
   return { day: { ...day, slots }, beliefs: withMoved(beliefs, news) };
@@ -104,10 +100,10 @@ export function useDays(person: string, out: () => void): Looked {
     if (loading.current) return void (late.current = [date, slot]);
     setDays((before) => (before && before.last !== null && date > before.last ? { ...before, last: date } : before));
     if (now === null || (picked === null && now.day.date !== date)) return void load();
-    if (now.day.date !== date || slot < untold(now.day)) return;
+    if (now.day.date !== date || slot < toldUntil(now.day)) return;
     void tried(asked.current, movedOn(person, now), (one) => {
       const same = shown.current?.day; // answers may overtake each other
-      if (same?.date === date && untold(one.day) >= untold(same)) setSeen(kept.put(date, one));
+      if (same?.date === date && toldUntil(one.day) >= toldUntil(same)) setSeen(kept.put(date, one));
     });
   }, [person, picked, load]);
 

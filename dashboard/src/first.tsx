@@ -9,7 +9,7 @@ import { metresBetween } from "./geo";
 import { Help } from "./help";
 import { forget, useKept } from "./kept";
 import { colour, label, onWallClock, runs, setColours } from "./labels";
-import { bytes, clock, count, dayName, dayPlain, since, timeOf } from "./locale";
+import { asHere, bytes, clock, count, dayName, dayPlain, since, timeOf } from "./locale";
 import { PlaceMap } from "./map";
 import { Strip } from "./strip";
 import { texts } from "./texts";
@@ -314,19 +314,17 @@ function Places({ setup, tried }: Step) {
               return (
                 <li key={one.number} class={name === null ? "dropped" : picked === called(one) ? "picked" : ""}>
                   <svg viewBox="0 0 12 12" aria-hidden="true"><circle cx="6" cy="6" r="5" fill={hue(one)} /></svg>
-                  <div>
-                    {name === null ? <s>{one.name}</s> : (
-                      <input aria-label={words.name(one.number)} value={name} required maxLength={100}
-                        onFocus={() => setPicked(called(one))}
-                        onInput={(event) => { change(one, event.currentTarget.value); }} />
-                    )}
-                    <small>{[words.when(one.part, timeOf(one.from), timeOf(one.to)), words.time(one.hours, one.days),
-                      ...nearest(one, kept, called)].join(", ")}{same && <em> · {words.same}</em>}</small>
-                  </div>
+                  {name === null ? <s>{one.name}</s> : (
+                    <input aria-label={words.name(one.number)} value={name} required maxLength={100}
+                      onFocus={() => setPicked(called(one))}
+                      onInput={(event) => { change(one, event.currentTarget.value); }} />
+                  )}
                   <button type="button" class="quiet" disabled={busy || (name !== null && kept.length === 1)}
                     aria-label={name === null ? words.keepNamed(one.name) : words.dropNamed(called(one))}
                     onClick={() => change(one, name === null ? one.name : null)}>
                     {name === null ? words.keep : words.drop}</button>
+                  <small>{[words.when(one.part, timeOf(one.from), timeOf(one.to)), words.time(one.hours, one.days),
+                    ...nearest(one, kept, called)].join(", ")}{same && <em> · {words.same}</em>}</small>
                 </li>
               );
             })}
@@ -390,7 +388,7 @@ function Suggested({ setup, tried, begun }: Step & { begun: () => void }) {
       <label class={taken.has(one.name) ? "choice on" : "choice"}>
         <input type="checkbox" name="secret" value={one.name} checked={taken.has(one.name)}
           onChange={() => turn(one.name)} />
-        <span><strong>{one.name}</strong>{!own && <span>{one.why}</span>}
+        <span><strong>{one.name}</strong>{!own && <span>{asHere(one.why)}</span>}
           <small>{one.sure === null ? words.rises(one.prior, one.limit) : words.sure("", one.sure)}</small></span>
       </label>
     </li>
@@ -465,7 +463,7 @@ function Choices({ setup, tried, again }: Step & { again: () => void }) {
                 onChange={(event) => setAccepted(event.currentTarget.checked)} /> {words.accept}</label></div>
           )}
           <details><summary>{words.figures}</summary>
-            <p class="quiet">{sentence(costs.truth.words)} {untrue && sentence(costs.truth.remedy)}</p></details>
+            <p class="quiet">{sentence(asHere(costs.truth.words))} {untrue && sentence(costs.truth.remedy)}</p></details>
         </>
       )}
       {costs && <Go disabled={!chosen || (untrue && !accepted)}>{words.keep}</Go>}

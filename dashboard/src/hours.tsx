@@ -96,14 +96,18 @@ export function Hours({ times, prior, held, set }: { times: string[]; prior: num
   );
 }
 
-/** The same to look at: a line of the day, its held hours filled. */
+/** The same to look at: a line of the day, its held hours filled, with the times of its quarters. */
 export function HeldHours({ slots, times }: { slots: number[] | null; times: string[] }) {
   const held = runs(times.map((_, slot) => slots === null || slots.includes(slot))).filter(([, , on]) => on);
   return (
-    <svg class="held" viewBox={`0 0 ${times.length} 1`} preserveAspectRatio="none" role="img"
-      aria-label={hoursInWords(slots, times)}>
-      <rect class="ground" width={times.length} height="1" />
-      {held.map(([first, count]) => <rect key={first} class="filled" x={first} width={count} height="1" />)}
-    </svg>
+    <>
+      <svg class="held" viewBox={`0 0 ${times.length} 1`} preserveAspectRatio="none" role="img"
+        aria-label={hoursInWords(slots, times)}>
+        <rect class="ground" width={times.length} height="1" />
+        {held.map(([first, count]) => <rect key={first} class="filled" x={first} width={count} height="1" />)}
+      </svg>
+      <p class="hours" aria-hidden="true">{[0, 1, 2, 3].map((quarter) => (
+        <span key={quarter}>{timeOf(times[Math.floor((quarter * times.length) / 4)] ?? "")}</span>))}</p>
+    </>
   );
 }

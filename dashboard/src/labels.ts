@@ -13,6 +13,9 @@ export function setColours(found: Record<string, string>): void {
 /** The colour of a place, the same everywhere and for ever; what is unknown has none. */
 export const colour = (context: string): string => colours[context] ?? "var(--unknown)";
 
+/** The slot after the last that was told; on the day on which discreet was started, earlier ones were never told. */
+export const toldUntil = (day: Day): number => day.slots.reduce((after, one) => (one.told ? one.slot + 1 : after), 0);
+
 export const label = (told: Told | null): string | null => told?.context ?? told?.node ?? null;
 
 export function toldWords(told: Told | null): string {

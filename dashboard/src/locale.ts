@@ -8,6 +8,10 @@ const coarse = new Intl.NumberFormat(tag, { style: "percent", maximumFractionDig
 
 export const percent = (share: number): string => (share < 0.1 ? fine : coarse).format(share);
 
+/** The gateway's own words, which write "5 %", as this page writes numbers. */
+export const asHere = (words: string): string =>
+  words.replace(/\d+(?:\.\d+)? %/g, (found) => fine.format(parseFloat(found) / 100));
+
 const numbers = new Intl.NumberFormat(tag);
 
 export const count = (value: number): string => numbers.format(Math.round(value));

@@ -179,13 +179,15 @@ const isDeclared = (one: Terms): one is Declared => "by_slot" in one;
 
 function About({ secret, times, mark }: { secret: Terms | Declared; times: string[]; mark?: string | null }) {
   const words = texts.secrets;
-  const when = `${secret.at === "any" ? words.any(secret) : words.each}, ${hoursInWords(secret.slots, times)}`;
+  const whole = secret.slots === null || secret.slots.length === times.length;
+  const moment = secret.at === "any" ? words.any(secret) : words.each;
+  const when = whole ? moment : `${moment}, ${hoursInWords(secret.slots, times)}`;
   const known = isDeclared(secret) && secret.prior !== null && secret.limit !== null ? secret : null;
   return (
     <>
       <h3>{secret.name} {mark && <span class="mark">{words.marks[mark]}</span>}</h3>
       <p>{words.being(words.where(secret.contexts), when)}</p>
-      <HeldHours slots={secret.slots} times={times} />
+      {!whole && <HeldHours slots={secret.slots} times={times} />}
       {known?.prior != null && known.limit != null && <Rise from={known.prior} to={known.limit} />}
       {known && <Priors secret={known} times={times} />}
     </>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Day, Slot } from "./api";
-import { colour, label, runs, toldWords } from "./labels";
+import { colour, label, runs, toldUntil, toldWords } from "./labels";
 import { clock, hour } from "./locale";
 import { overSlots, type Looking } from "./slots";
 import { texts } from "./texts";
@@ -110,9 +110,11 @@ function Line({ day, secret, first, slots, looked }: {
 export function Strip({ day, secret, at, look }: { day: Day; secret: Set<string> } & Looking) {
   const words = texts.today;
   const time = clock(day.zone);
-  const looked = at ?? day.slots.reduce((last, one) => (one.told ? one.slot : last), 0);
+  const until = toldUntil(day);
+  const looked = at ?? Math.max(0, until - 1);
   const chosen = day.slots[looked];
-  const sentence = !chosen ? "" : chosen.told === null ? words.slotAhead(time(chosen.start), time(chosen.end))
+  const sentence = !chosen ? "" : chosen.told === null
+    ? (chosen.slot < until ? words.slotBefore : words.slotAhead)(time(chosen.start), time(chosen.end))
     : words.slot(time(chosen.start), time(chosen.end), chosen.true, toldWords(chosen.told));
   const because = chosen ? reason(day, chosen) : null;
   const found = useMemo(

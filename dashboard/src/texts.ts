@@ -90,28 +90,28 @@ export const texts = {
     chosen: "New password",
     begin: "Set the password",
     name: "Your name, if you have an account of your own",
-    invited: "You are invited to see to your own data. Choose a password of ten letters or more: from then on nobody else "
-      + "sees here where you really were.",
+    invited: "You are invited to look after your own data. Choose a password of ten letters or more: from then on nobody "
+      + "else sees here where you really were.",
     accept: "Open my account",
   },
 
   accounts: {
     heading: "Accounts",
-    words: "Somebody with an account sees to their own data alone, and you no longer see it here. Who can read this "
-      + "machine's files still can.",
-    none: "you see to this person",
+    words: "With an account, a person's data is theirs alone to see and change here; you no longer can. Whoever can read "
+      + "this machine's files still sees it.",
+    none: "no account, so you see and change their data",
     open: "has an account",
     invited: (until: number) => `invited until ${dateHour(until)}`,
     invite: "Invite",
     again: "Invite again",
     remove: "Remove the account",
-    taken: (name: string) => `${name}'s past is erased if this is accepted: nobody takes over what was true before.`,
-    ended: (name: string) => `What is kept of where ${name} was is erased. Then you see to ${name} again.`,
+    taken: (name: string) => `If this is accepted, the record of where ${name} was is erased: nobody takes over somebody's past.`,
+    ended: (name: string) => `The record of where ${name} was is erased. Then you look after ${name}'s data again.`,
     really: "Remove it",
     keep: "Keep it",
     address: (name: string) => `Give this address to ${name}. It works once, for a week:`,
     own: "End my account",
-    ownWords: "What is kept of where you were is erased. Then who administers discreet sees to you again.",
+    ownWords: "The record of where you were is erased. Then whoever administers discreet looks after your data again.",
   },
 
   account: {
@@ -175,6 +175,7 @@ export const texts = {
     shown: (hours: number, of: number) => `Shared ${number(hours, 2)} of ${number(of, 2)} hours`,
     slot: (from: string, to: string, truth: string | null, told: string) =>
       `${from} to ${to}: ${truth === null ? "" : `you were ${where(truth)}; `}apps got ${told}.`,
+    slotBefore: (from: string, to: string) => `${from} to ${to}: before discreet was started.`,
     slotAhead: (from: string, to: string) => `${from} to ${to}: still to come.`,
     why: {
       lead: (told: string | null, coarser: boolean) =>
@@ -182,10 +183,11 @@ export const texts = {
       own: (lead: string, truth: string) => `${lead} because ${truth} is secret.`,
       truth: (lead: string, truth: string, of: string) => `${lead} because ${truth} would have given away ${of}.`,
       told: (lead: string, truth: string, told: string, of: string) =>
-        `${lead}: if ${truth} were always shown, ${told} would give away ${of}.`,
+        `${lead}. If ${truth} were always shown, ${told} would give away ${of}.`,
       chance: (truth: string, share: number, by: string, of: string) =>
         `By chance: at such times ${truth} is shared ${share < 0.01 ? "almost never" : `${percent(share)} of the time`}. `
         + `If it always were, ${by} would give away ${of}.`,
+      gap: "a gap",
       of: (secret: string, time: string, day: string, others: number) =>
         `${secret}${time && ` at ${time}`}${day && ` on ${day}`}${others ? ` and ${plural(others, "other secret")}` : ""}`,
       it: "that",
@@ -233,6 +235,7 @@ export const texts = {
     byNow: (belief: number) => `By now: ${percent(belief)}.`,
     notHeld: (time: string) => `${time}: not secret at this time.`,
     notTold: (time: string) => `${time}: still to come.`,
+    notYetOn: (time: string) => `${time}: before discreet was started.`,
     nearest: (time: string) => `Closest to the limit at ${time}.`,
     table: "Show as a table",
     time: "Time",
@@ -418,10 +421,10 @@ export const texts = {
     none: "Nothing is secret: apps see everything.",
     where: (contexts: string[]) => list(contexts, "disjunction"),
     each: "at any moment",
-    any: (over: Span) => (over.over === "day" ? "at some time" : `at some time of ${span(over)}`),
+    any: (over: Span) => `at some time of ${span(over)}`,
     allDay: "all day",
     run: (from: string, to: string) => `${from} to ${to}`,
-    being: (where: string, when: string) => `Being at ${where}, ${when}.`,
+    being: (where: string, when: string) => `Being at ${where} ${when}.`,
     from: guesses,
     most: (prior: number, mean: number, time: string | null) => time === null
       ? `Your routine alone gives away up to ${percent(prior)} on the likeliest day, ${percent(mean)} on average.`
@@ -537,7 +540,7 @@ export const texts = {
       trackerFollowed: (name: string) => `discreet will follow ${name}.`,
       trackerEmpty: "Home Assistant has recorded nothing of it yet. Add a file from your phone below.",
       more: "Home Assistant keeps ten days unless told otherwise. A file from your phone makes the routine better.",
-      name: "Your name here",
+      name: "Your name",
       zone: "Your time zone",
       drop: "Drop files here",
       choose: "Choose files",
@@ -567,7 +570,7 @@ export const texts = {
       words: "Give them names you know. Two with the same name become one place.",
       found: (readings: string, first: string, last: string) => `${readings} readings from ${first} to ${last}.`,
       leftOut: "What could not be used",
-      unexplained: (share: number) => `${percent(share)} of the time you were at none of these places.`,
+      unexplained: (share: number) => share < 0.005 ? "" : `${percent(share)} of the time you were at none of these places.`,
       name: (number: number) => `Name of place ${number}`,
       drop: "Remove",
       dropNamed: (name: string) => `Remove ${name}`,
@@ -715,7 +718,7 @@ export const texts = {
     shows: (groups: string[], rest: string | null) => [...groups, ...(rest === null ? [] : [rest])].join(", "),
 
     sees: (name: string, place: string, since: string) => `${name} sees: ${place} since ${since}`,
-    seesNothing: (name: string, since: string) => `${name} sees nothing since ${since}`,
+    seesNothing: (name: string, since: string) => `${name} has seen nothing since ${since}`,
     seesNotYet: (name: string) => `${name} sees nothing yet`,
     apart: (places: string[]) => places.length > 1
       ? `For this app you could be at ${list(places, "disjunction")}: it cannot tell which.` : "",

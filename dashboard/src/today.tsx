@@ -6,7 +6,8 @@ import { useDays, type Looked } from "./days";
 import { Export } from "./export";
 import { Help } from "./help";
 import { Drifted, Sources, useHeard } from "./health";
-import { clock, dayName, moved, ownZone, since } from "./locale";
+import { toldUntil } from "./labels";
+import { asHere, clock, dayName, moved, ownZone, since } from "./locale";
 import { useNow } from "./now";
 import { Pause } from "./pause";
 import type { Looking } from "./slots";
@@ -110,8 +111,8 @@ function Status({ days, day, beliefs, heard }: { days: Days; day: Day; beliefs: 
   const words = texts.status;
   useNow(5);
   const [latest] = heard?.sources ?? [];
-  const ahead = day.slots.find((one) => one.told === null)?.end ?? days.next;
-  const told = day.slots.filter((one) => one.told !== null).length;
+  const told = toldUntil(day);
+  const ahead = day.slots[told]?.end ?? days.next;
   const near = beliefs.secrets.filter((one) => isNear(one, told)).map((one) => one.name);
   const quiet = heard?.sources.find((one) => one.quiet);
   const parts = [
@@ -191,7 +192,7 @@ function Habits({ person, last }: { person: string; last: string }) {
     <>
       {notice.drifted ? <Drifted />
         : <p class="quiet">{notice.holds ? words.habitsHold : words.habitsUnknown}</p>}
-      <details><summary>{words.figures}</summary><p class="quiet">{notice.words}</p></details>
+      <details><summary>{words.figures}</summary><p class="quiet">{asHere(notice.words)}</p></details>
     </>
   );
 }
@@ -204,7 +205,7 @@ function BeliefsOf({ person, days, day, beliefs, at, look }: {
     <section aria-labelledby="beliefs">
       <div class="headed"><h2 id="beliefs">{words.beliefs}</h2><Help word="stranger" /></div>
       <p class="quiet">{words.beliefsWords}{!days.unpromised && ` ${words.beliefsLimit}`}</p>
-      {days.unpromised && <p class="problem unpromised">{words.beliefsUnpromised} {days.unpromised}</p>}
+      {days.unpromised && <p class="problem unpromised">{words.beliefsUnpromised} {asHere(days.unpromised)}</p>}
       <Habits person={person} last={day.date} />
       {beliefs.why && <p>{words.noBeliefs}</p>}
       {!beliefs.why && beliefs.secrets.length === 0 && <p>{words.noSecrets}</p>}

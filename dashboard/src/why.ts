@@ -3,7 +3,7 @@
 
 import type { Day, Slot } from "./api";
 import { clock, otherDay } from "./locale";
-import { label, toldWords } from "./labels";
+import { label } from "./labels";
 import { texts } from "./texts";
 
 export interface Reason { sentence: string; figures: string }
@@ -25,7 +25,8 @@ export function reason(day: Day, one: Slot): Reason | null {
   const other = otherDay(day.zone, one.start, row.start);
   const of = words.of(row.secret, time, other, why.others + why.rows.length - 1);
   const shown = row.by === "truth";
-  const sentence = why.share > 0 ? words.chance(one.true, why.share, shown ? words.it : toldWords(told), of)
-    : shown ? words.truth(lead, one.true, of) : words.told(lead, one.true, toldWords(told), of);
+  const seen = label(told) ?? words.gap;
+  const sentence = why.share > 0 ? words.chance(one.true, why.share, shown ? words.it : seen, of)
+    : shown ? words.truth(lead, one.true, of) : words.told(lead, one.true, seen, of);
   return { sentence, figures };
 }

@@ -26,7 +26,7 @@ def test_what_an_owner_does(tmp_path: Path) -> None:
         async with listening_web(tmp_path / "files") as web:
             await web.pass_slots(5)
             web.served.notices["jane"] = notice
-            await look(web, "owner", tmp_path, ("login", "today", "stale", "paused", "applications"))
+            await look(web, "owner", tmp_path, ("login", "today", "stale", "quiet", "paused", "applications"))
 
     asyncio.run(story())
 

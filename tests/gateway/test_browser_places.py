@@ -76,6 +76,6 @@ def test_what_applications_get(tmp_path: Path) -> None:
         async with listening_web(tmp_path / "files", file=file) as web:
             for reading in readings(("home",) * 5, START.date()):
                 await web.pass_slot(reading)
-            await look(web, "applications", tmp_path, ("view", "gets", "own-gets"), slots=0)
+            await look(web, "applications", tmp_path, ("view", "gets", "phone-token", "own-gets"), slots=0)
 
     asyncio.run(story())

@@ -37,6 +37,14 @@ def test_it_is_small_and_asks_nobody_else() -> None:
     assert set(re.findall(r'(?:src|href)="([^"]+)"', page)) == {f"page/{name}" for name in FILES}
 
 
+def test_a_button_that_does_something_sends_no_form() -> None:
+    """A browser takes a button without a type as one that sends its form: Cancel would accept."""
+    for path in (ROOT / "dashboard" / "src").glob("*.tsx"):
+        for found in re.finditer(r"<button\b(.*?)</button>", path.read_text(), re.DOTALL):
+            handled, typed = "onClick" in found.group(1), " type=" in found.group(1)
+            assert typed or not handled, f"{path.name}: {found.group(0)}"
+
+
 def test_its_addresses_hold_below_any_prefix() -> None:
     """A proxy may put the gateway below one: whatever the page asks for is relative to where it is itself."""
     for name in ("index.html", "page.js", "page.css", "manifest.webmanifest"):

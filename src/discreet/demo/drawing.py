@@ -14,6 +14,9 @@ WIDE = 10
 HOURS = 3
 """Hours between the marks of a time axis."""
 
+LONG = 7
+"""Letters of a name that is shown in wide runs only."""
+
 Line = list[float | None]
 """A value a slot, None where there is none."""
 
@@ -67,6 +70,7 @@ def ribbon(
         title = f"{time_of(clock, first)} to {time_of(clock, after)}: {shown}"
         said.append(title)
         kind = "run silence" if not label else "run secret" if label in secret else "run"
+        kind += " long" if len(shown) > LONG else ""
         colour = f";background:{colours[label]}" if label else ""
         place = f"left:{100 * first / slots:.5g}%;width:{100 * len(run) / slots:.5g}%{colour}"
         runs.append(f'<div class="{kind}" style="{place}" title="{escape(title)}"><span>{escape(shown)}</span></div>')

@@ -13,7 +13,7 @@ from discreet.contexts import UNKNOWN
 from discreet.demo.beliefs import DayBelief
 from discreet.demo.drawing import WIDE, Line, axis, over, ribbon, row, steps, time_of, words
 from discreet.demo.picture import picture
-from discreet.demo.story import Demo, Showing, already_known, as_json, headline, if_true, numbers, percent, sentence_of
+from discreet.demo.story import Demo, Showing, already_known, as_json, headline, how_true, numbers, percent, sentence_of
 from discreet.demo.week_page import week_section
 from discreet.numerics import exceeds
 from discreet.outputs import Suppressed, text_of
@@ -57,10 +57,11 @@ def page(demo: Demo) -> str:
 </header>
 <section>
 <h2 class="part">How this was found out</h2>
-<p class="how">The observer has learned this person's habits from {demo.learned} earlier days, sees only what
-applications see, knows how it is chosen, and draws the conclusions that follow. A secret is kept while their belief
-stays within {delta} points of what anybody would guess who knows the habits and sees nothing. The person is simulated;
-the numbers are exact. {words(if_true(demo))}</p>
+<p class="how">The stranger, or observer, has learned this person's habits from {demo.learned} earlier days, sees only
+what applications see, knows how it is chosen, and draws every conclusion from it. A secret is kept while their guess
+stays within {delta} points of what the habits alone tell anybody. The person is simulated; the numbers are exact.
+Below, two more secrets are kept on the same day: a visit at any time today, and being home at night.
+{words(how_true(demo))}</p>
 <p class="how">What is known already: {words(" ".join(already_known(demo)))}</p>
 {_key(demo, colours)}
 <p class="headline">{words(headline(demo))}</p>

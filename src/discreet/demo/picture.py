@@ -14,19 +14,19 @@ from discreet.demo.drawing import axis_marks, ribbon, steps, words
 from discreet.demo.story import WHERE, Demo, Showing, numbers, percent
 from discreet.outputs import text_of
 
-NAIVE, OURS = "MaskSensitive", "Adaptive"
+OURS = "Adaptive"
 
 
 def picture(demo: Demo, colours: Mapping[str, str]) -> str:
     """Five strips below each other; nothing where the day was made for other mechanisms."""
     by_name = {one.mechanism: one for one in demo.showings}
-    if NAIVE not in by_name or OURS not in by_name:
+    if OURS not in by_name:
         return ""
-    naive, ours = by_name[NAIVE], by_name[OURS]
+    naive, ours = demo.simple, by_name[OURS]
     true = ribbon(demo.clock, demo.day.contexts, colours, secret={WHERE})
     items = [
         _item(f"What you did (outlined: {WHERE})", true),
-        _item("What a simple filter shows: all but the secrets", _shown(demo, naive, colours)),
+        _item(f"What a simple filter shows: all but the {WHERE}", _shown(demo, naive, colours)),
         _concluded(demo, naive),
         _item("What discreet shows", _shown(demo, ours, colours)),
         _concluded(demo, ours),

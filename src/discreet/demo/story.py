@@ -95,6 +95,8 @@ class Demo:
     known: tuple[Known, ...]
     """What habits alone tell of each secret."""
     showings: tuple[Showing, ...]
+    simple: Showing
+    """A filter that hides the one secret place and shows the rest of the day."""
     week: Week
     truth: Truth
     """How habits of the earlier of the learned days fare on the later."""
@@ -125,6 +127,7 @@ def make_demo(seed: int = 7, policy: Policy | None = None) -> Demo:
         policy,
         known(chain, policy)[None],
         showings,
+        _showing(mechanisms.MaskSensitive(chain, Policy([Secret(WHERE)], delta=policy.delta)), today, seed),
         week,
         _truth(past, policy),
     )
@@ -191,6 +194,17 @@ def headline(demo: Demo) -> str:
 def if_true(demo: Demo) -> str:
     """Of what all of it is, and how true that was."""
     return f"Kept, and given away: {IF} from {demo.learned} earlier days; {demo.truth.figure}."
+
+
+def how_true(demo: Demo) -> str:
+    """The same for the page."""
+    if not demo.truth.holds:
+        return if_true(demo)
+    off, chance = (f"{100 * share:.1f}" for share in (demo.truth.main.off, demo.truth.main.by_chance))
+    return (
+        f"All of this holds {IF}. The last fifth of the {demo.learned} days matched the days before it: guesses were "
+        f"off by {off} points on average, and by chance alone they would be off by {chance}."
+    )
 
 
 def already_known(demo: Demo) -> list[str]:

@@ -142,8 +142,8 @@ class GatewayDemo:
         self.served = PreparedGateway(with_files(self.life.plan(server), folder), Folder.made(folder))
         self.served.gateway.keeper.prepare()  # the first run compiles, and a fast clock would not wait
         access = self.served.access
-        _, self.phone = access.add("source", NAME, name="a phone that is made up")
-        _, self.application = access.add("application", NAME, name="an application that reads along")
+        _, self.phone = access.add("source", NAME, name="Sam's phone")
+        _, self.application = access.add("application", NAME, name="the demo's page")
         (self._settled,) = self.served.plan.people
         self._filter = SimpleFilter(self.life, self._settled.routine)
         self._address = (server.host, server.port)

@@ -20,11 +20,12 @@ function strip(name, cells) {
   return made;
 }
 
-/** The hours below the strips: one mark for every six. */
+/** The hours below the strips: one mark for every six, or for every three while the day is short. */
 function axis(slots) {
+  const marked = slots.length > 24 ? /^(00|06|12|18):00$/ : /^(00|03|06|09|12|15|18|21):00$/;
   return strip("", slots.map((one) => {
     const made = document.createElement("span");
-    made.textContent = /^(00|06|12|18):00$/.test(one.time) ? one.time : "";
+    made.textContent = marked.test(one.time) ? one.time : "";
     return made;
   }));
 }
