@@ -25,6 +25,7 @@ def test_mask_sensitive_does_not_hold(discreet: Discreet, given: list[str]) -> N
     assert "exceeded" in ran.out
     assert "06:30" in ran.out  # the witness speaks of clock times
     assert "(silence)" in ran.out
+    assert "Some outputs leave no doubt of a secret, so the factor on its odds has no bound." in ran.out
     assert "Searched: exact" in ran.out
 
 

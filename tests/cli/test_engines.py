@@ -154,7 +154,7 @@ def test_every_engine_finds_the_same_figures(
     using = ["--model", learned, "--policy", POLICY, "--split", "0.7", "--accept-model"]
     plain, other = (discreet("evaluate", family, *using, "--json", *more) for more in ([], engine))
     assert (plain.code, timeless(plain.json), plain.err) == (other.code, timeless(other.json), other.err)
-    assert "learned anew from the" in other.err
+    assert "learned again from the" in other.err
     assert len(other.json["people"]) == 2
     lines, others = (discreet("evaluate", family, *using, *more).out for more in ([], engine))
     assert lines == others

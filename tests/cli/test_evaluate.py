@@ -104,7 +104,7 @@ def test_a_split_learns_from_the_first_days_and_judges_the_rest(
     using = ["--policy", POLICY, "--mechanism", "mask-sensitive", "--accept-model", "--json"]
     apart = discreet("evaluate", rest, "--model", tmp_path / "first.model", *using)
     split = discreet("evaluate", READINGS, "--model", tmp_path / "all.model", *using, "--split", "0.7")
-    assert "learned anew from the 29 days until 2026-02-02" in split.err
+    assert "learned again from the 29 days until 2026-02-02" in split.err
     assert split.json["split"] == 0.7
     assert split.json["learned_days"] == (None if kind else 0)
     assert sum(part["days"] for part in split.json["parts"]) == 13

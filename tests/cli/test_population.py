@@ -66,7 +66,7 @@ def test_habits_of_a_sample_publish_everybody(discreet: Discreet, cards: Path, t
     topics = ["--habits", "events", "--topics", "2", "--sweeps", "400", "--accept-model"]
     ran = discreet(*given(cards, tmp_path / "out.csv", *SECRET, *topics, "--learn-from", "2", "--json"))
     assert ran.code in (0, 1), ran.err
-    assert "habits are learned from, and held against, 2 of 4 people, by lot (--learn-from)" in ran.err
+    assert "habits are learned from, and tested on, 2 of 4 people, by lot (--learn-from)" in ran.err
     assert ran.json["learned_from"] == 2
     assert ran.json["number_of_people"] == len(ran.json["people"]) == 4
     assert ran.json["off_model"] == 0

@@ -167,10 +167,10 @@ def test_ctrl_c_leaves_no_table_and_resume_goes_on(
         monkeypatch.setattr(f"discreet.publish.engines.local.{size}", 1)  # one person at a time
     ran = discreet(*given(cards, out, *options))
     assert ran.code == 130
-    assert "go on with --resume" in ran.err
+    assert "continue with --resume" in ran.err
     assert not out.exists()
-    assert "go on from the people that are done with --resume" in error_of(discreet(*given(cards, out, *options)))
-    assert "begun with --seed 1" in discreet(*given(cards, out, *options, "--resume", "--seed", 2)).err
+    assert "continue it with --resume" in error_of(discreet(*given(cards, out, *options)))
+    assert "started with --seed 1" in discreet(*given(cards, out, *options, "--resume", "--seed", 2)).err
     assert discreet(*given(cards, out, *options, "--resume")).code == 0
     assert asked == ["p1", "p2", "p3", "p3", "p4"]
     assert out.read_bytes() == whole.read_bytes()
@@ -478,7 +478,7 @@ def test_resuming_takes_the_data_that_it_was_begun_with(discreet: Discreet, card
     Unfinished.begun(out, 1, digest_of([hashlib.sha256(cards.read_bytes()).hexdigest()]))
     refused = discreet(*given(other, out, *GAMBLING, "--resume"))
     assert refused.code == 2
-    assert "begun with other data" in refused.err
+    assert "started with other data" in refused.err
     ran = discreet(*given(cards, out, *GAMBLING, "--resume"))
     assert ran.code in (0, 1)
     assert "nothing to resume" not in ran.err

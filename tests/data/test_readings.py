@@ -202,6 +202,15 @@ def test_wrong_options_are_told_before_the_file_is_read(options: dict[str, objec
         read_days("there is no such file.csv", Clock(1), **options)  # type: ignore[arg-type]
 
 
+def test_who_lacks_the_examples_is_told_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The README's lines name them, and an installed package has no such folder."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=r"examples.readings\.csv: cannot be read: .*discreet examples"):
+        read_days(Path("examples/readings.csv"), Clock(1))
+    with pytest.raises(DataError, match="check the path"):
+        read_days(Path("other/readings.csv"), Clock(1))
+
+
 def test_one_end_of_an_interval_is_not_enough() -> None:
     with pytest.raises(DataError, match="'start' is named but 'end' is not"):
         Columns(start="from")

@@ -149,7 +149,7 @@ def test_a_slot_is_written_once_and_a_transaction_whole_or_not_at_all(journal: J
     head = journal.begin("jane", DAY, 0, "the first")
     rows = rows_of(head.stream)
     journal.append(rows[:1])
-    with pytest.raises(JournalError, match="nothing was told"):
+    with pytest.raises(JournalError, match="nothing was published"):
         journal.append([rows[1], replace(rows[0], output=SUPPRESSED)], [(head.stream, 1, "text")])
     assert list(journal.all_rows("jane")) == rows[:1]
     assert journal.checkpoints(head.stream) == []

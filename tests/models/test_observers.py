@@ -97,7 +97,7 @@ def test_a_file_keeps_them_and_adaptive_thinks_of_them(days: list[Day], tmp_path
 def test_a_routine_with_observers_is_learned_anew(days: list[Day]) -> None:
     plain = d.Routine.fit(days[:14])
     routine = plain.with_observers(observers_of(plain, days[:14], 2))
-    with pytest.raises(d.DiscreetError, match="learn anew from all days"):
+    with pytest.raises(d.DiscreetError, match="learn again from all days"):
         routine.updated(days[14:])
     session = d.Session(Adaptive(plain.since("2026-10-05"), d.Policy(["home"])))
     with pytest.raises(d.DiscreetError, match="new stream"):

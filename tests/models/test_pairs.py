@@ -121,7 +121,7 @@ def test_what_habits_of_order_two_cannot_do_is_said() -> None:
     with pytest.raises(d.DiscreetError, match=r"use Routine\.fit\(days, order=2\)"):
         d.MarkovChain.fit(days, by="weekpart", order=2)  # type: ignore[call-overload]
     routine = d.Routine.fit(days, order=2)
-    with pytest.raises(d.DiscreetError, match="learn anew from all days"):
+    with pytest.raises(d.DiscreetError, match="learn again from all days"):
         routine.updated(days)
     mechanism = d.mechanisms.Adaptive(routine.since(MONDAY), d.Policy(["a"], delta=0.2))
     with pytest.raises(d.DiscreetError, match="habits over two contexts, or hidden ones, stay"):

@@ -352,12 +352,12 @@ def test_a_run_is_one_processs_and_one_engines(session: Any, tmp_path: Path) -> 
         for resume, message in ((True, "unfinished: the run is under way in another process"), (False, "--resume")):
             with pytest.raises(DiscreetError, match=message):
                 publish_table(session, plan, table, out, seed=1, resume=resume)
-        with pytest.raises(DiscreetError, match="begun with --engine spark; go on with it likewise"):
+        with pytest.raises(DiscreetError, match="started with --engine spark; resume it the same way"):
             Unfinished.resumed(out, 1)
         assert run.publish(plan).summary.people == 3
     assert not folder.exists()
     Unfinished.begun(tmp_path / "local.parquet", 1)
-    with pytest.raises(DiscreetError, match="begun with --engine local; go on with it likewise"):
+    with pytest.raises(DiscreetError, match="started with --engine local; resume it the same way"):
         publish_table(session, plan, table, tmp_path / "local.parquet", seed=1, resume=True)
 
 
@@ -394,11 +394,11 @@ def test_a_run_that_is_all_but_done_is_ended_as_it_was_begun(
     out, stops_at = tmp_path / "two.parquet", "table"
     stopped(out)
     stands = tmp_path / "two.report.parquet"
-    with pytest.raises(DataError, match=f"go on with --report {stands}"):
+    with pytest.raises(DataError, match=f"continue with --report {stands}"):
         publish_table(session, plan, table, out, report=tmp_path / "third.parquet", seed=1, resume=True)
     with pytest.raises(DiscreetError, match="other data, habits or rules"):
         publish_table(session, replace(plan, piece_length=3), table, out, seed=1, resume=True)
-    with pytest.raises(DiscreetError, match="begun with --seed 1"):
+    with pytest.raises(DiscreetError, match="started with --seed 1"):
         publish_table(session, plan, table, out, resume=True)
     again = publish_table(session, plan, table, out, seed=1, resume=True)
     assert rows_in(again.table) == rows_in(done.table)
@@ -485,7 +485,7 @@ def test_a_run_that_is_killed_is_gone_on_with_and_draws_the_same(
     table = EventTable((str(tmp_path / "events.parquet"),), clock(times_of(people)))
     with pytest.raises(DiscreetError, match="--resume"):
         publish_table(session, plan, table, out)
-    with pytest.raises(DiscreetError, match="begun without --seed"):
+    with pytest.raises(DiscreetError, match="started without --seed"):
         publish_table(session, plan, table, out, seed=1, resume=True)
     # It is ended once more, when all is written but the key is not yet erased.
     with monkeypatch.context() as patch:

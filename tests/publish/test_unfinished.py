@@ -162,9 +162,9 @@ def test_a_run_goes_on_with_the_same_alone(plan: Plan, people: list[Trajectory],
     ):
         with pytest.raises(DiscreetError, match=r"'p[12]' was published from other events or habits"):
             on(other, whom)
-    with pytest.raises(DiscreetError, match="begun with --seed 1; go on with it likewise"):
+    with pytest.raises(DiscreetError, match="started with --seed 1; resume it the same way"):
         on(plan, people, seed=None)
-    with pytest.raises(DiscreetError, match="begun with --seed 1"):
+    with pytest.raises(DiscreetError, match="started with --seed 1"):
         on(plan, people, seed=2)
     (Unfinished.beside(table) / "key").write_text("{}")
     with pytest.raises(DiscreetError, match="holds no run's key; delete its folder"):

@@ -244,7 +244,7 @@ def read_routine(path: Path) -> Routine:
     model = load_days(path)
     if not isinstance(model, Routine):
         raise DiscreetError(
-            f"{path}: is no routine over one context, so --update cannot add days to it; learn anew from all days"
+            f"{path}: is no routine over one context, so --update cannot add days to it; learn again from all days"
         )
     return model
 
@@ -261,7 +261,7 @@ def refuse(update: Path, **given: object) -> None:
             option = {"weekparts": "--weekparts or --alike"}.get(name, f"--{name}")
             raise DiscreetError(
                 f"{update}: an update goes by the clock and the rules that the routine was learned with; "
-                f"leave {option} out, or learn anew from all days"
+                f"leave {option} out, or learn again from all days"
             )
 
 

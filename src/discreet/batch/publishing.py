@@ -258,8 +258,8 @@ def _what_is_left(out: Path, note: Note) -> Iterator[None]:
         kept = Unfinished.beside(out)
         if kept.exists():
             note(
-                f"nothing was written to {out}; those who are done are kept in {kept}, with the key of all draws: as "
-                "private as the data; go on with --resume, or delete it"
+                f"nothing was written to {out}; the people who are done are kept in {kept}, with the key of all draws, "
+                "as private as the data; continue with --resume, or delete it"
             )
         raise
 
@@ -386,7 +386,7 @@ def _sampled(read: Population, most: int, run: Unfinished, note: Note) -> list[T
 
     if len(read) <= most:
         return list(read)
-    note(f"habits are learned from, and held against, {most} of {len(read)} people, by lot (--learn-from)")
+    note(f"habits are learned from, and tested on, {most} of {len(read)} people, by lot (--learn-from)")
     return read.of(sampled(read.names(), most, run.key))
 
 
@@ -466,7 +466,7 @@ class SparkEngine:
             people, chosen = self.run.people(), self.run.sample(most)
         if people > most:
             self.listener.note(
-                f"habits are learned from, and held against, {most} of {people} people, by lot (--learn-from)"
+                f"habits are learned from, and tested on, {most} of {people} people, by lot (--learn-from)"
             )
         return chosen
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from math import isinf
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -164,7 +165,6 @@ def _witness(witness: Witness, clock: Clock | None) -> dict[str, object]:
 
 
 def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> None:
-    from discreet.factors import in_words
 
     print(f"{name}: {_verdict(result)}\n")
     if policy.secrets:
@@ -183,8 +183,11 @@ def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> Non
     if witness is not None:
         _print_witness(witness, clock)
     if result.witness is not None:
-        found = "multiplies" if result.exact else "was found to multiply"
-        print(f"What is shown {found} anybody's odds of a secret by at most {in_words(result.worst_odds)}.")
+        if isinf(result.worst_odds):
+            print("Some outputs leave no doubt of a secret, so the factor on its odds has no bound.")
+        else:
+            found = "at most" if result.exact else "as far as was searched, at most"
+            print(f"Outputs multiply anybody's odds of a secret by {found} {result.worst_odds:.3g}.")
     print(f"Searched: {result.method}.")
 
 

@@ -100,7 +100,7 @@ def restore(
     whole = "discreet.toml" in names
     print(f"{into}: {len(names)} files")
     print(
-        f"go on with: cd {into} && discreet serve --complete FILE (what an application heard since), or --new-stream"
+        f"continue with: cd {into} && discreet serve --complete FILE (what an application heard since), or --new-stream"
         if whole
         else f"it is a data folder: discreet serve --data {into}, with your settings and one of these two"
     )

@@ -39,7 +39,7 @@ def demo(
 
     print_demo(made)
     print(f"The page with the whole story: {out}")
-    print("The same as a gateway, live: make serve (discreet serve --demo)", flush=True)
+    print("The same person live, as a gateway: discreet serve --demo", flush=True)
     if plain and sys.stderr.isatty():
         compile_now()
 

@@ -64,7 +64,7 @@ def deploy(
     for name in differ:
         note(f"{to / name} is not what would be written now; move it away and run this again, or mend it by hand")
     print(f"Accounts at the broker: {', '.join(accounts.names)}")
-    print("Go on with step 4 of docs/gateway.md: each gets a password by mosquitto_passwd.")
+    print("Continue with step 4 of docs/gateway.md: give each a password with mosquitto_passwd.")
 
 
 def shipped() -> Traversable:

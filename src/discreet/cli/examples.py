@@ -40,7 +40,7 @@ def examples(
         print(f"{', '.join(written)} in {folder}")
     if kept:
         print(f"already there: {', '.join(kept)}")
-    print(f"Go on with: discreet learn {folder / FILES[0]} --zone Europe/Paris --keep hospital --out p01.model")
+    print(f"Next: discreet learn {folder / FILES[0]} --zone Europe/Paris --keep hospital --out p01.model")
 
 
 def shipped() -> Traversable:

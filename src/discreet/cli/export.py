@@ -86,5 +86,5 @@ def _tell(out: Path, name: str, document: dict[str, Any], size: int, json: bool)
         f"runs, {len(decisions)} decisions, {counts['weights']} weights, {size:,} bytes."
     )
     promised = f"{document['guarantee']}, {IF}" if document["guarantee"] != "none" else "nothing"
-    print(f"Promised: {promised}. Each day begins anew, and nothing is promised over midnight.")
+    print(f"Promised: {promised}. Each day starts again from the beginning, and nothing is promised over midnight.")
     print("Keep it on the person's own device: it shows habits and secrets to whoever reads it.")

@@ -66,7 +66,7 @@ def _begun(habits: AnyModel, make: Make, carry: int, date: str | None, now: Now 
         start, first = _first_slot(date, habits.clock, now)
         return Stream(habits, make, start=start, first=first, carry=carry)
     if date is not None:
-        raise DiscreetError(f"{state}: says where the stream goes on; leave --date out, or name another file")
+        raise DiscreetError(f"{state}: says where the stream continues; leave --date out, or name another file")
     stream = _resumed(habits, make, carry, state)
     note(f"going on at {stream.date}, slot {stream.slot}, from {state}")
     return stream

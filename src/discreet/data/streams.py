@@ -111,7 +111,9 @@ def opened(path: Path, *, empty: bool = False) -> Iterator[tuple[BinaryIO, Binar
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{path}: the gzip data are damaged ({error}); copy or download the file again") from None
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}; check the path") from None
+        ours = isinstance(error, FileNotFoundError) and path.parts[:1] == ("examples",)
+        remedy = "write the examples with: discreet examples" if ours else "check the path"
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}; {remedy}") from None
 
 
 @contextmanager

@@ -167,7 +167,7 @@ def load(path: str | Path, kind: type[Kind] | None = None) -> Kind | AnyModel | 
     model = _read(Path(path))[0]
     if kind is not None and not isinstance(model, kind):
         raise FileFormatError(
-            f"{path}: holds {words_for(model)}, not a {kind.__name__}; load it as what it is, or learn it anew"
+            f"{path}: holds {words_for(model)}, not a {kind.__name__}; load it as what it is, or learn it again"
         )
     return model
 

@@ -41,7 +41,7 @@ def read_places(path: str | Path) -> Places:
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}; check the path") from None
     except UnicodeDecodeError:
-        raise DataError(f"{path}: is not UTF-8; save it as GeoJSON anew") from None
+        raise DataError(f"{path}: is not UTF-8; save it again, as UTF-8") from None
     try:
         document = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
@@ -156,10 +156,10 @@ def _shape(geometry: Mapping[str, Any], properties: Mapping[str, Any]) -> Shape:
         raise DataError(f"is a {str(kind)[:40]}; a place is a Point with a radius_m, a Polygon or a MultiPolygon")
     polygons = [coordinates] if kind == "Polygon" else coordinates
     if not isinstance(polygons, list) or not all(isinstance(polygon, list) for polygon in polygons):
-        raise DataError(f"the coordinates of the {kind} are not lists of rings; draw it anew")
+        raise DataError(f"the coordinates of the {kind} are not lists of rings; draw it again")
     rings = [_ring(ring) for polygon in polygons for ring in polygon]
     if not rings:
-        raise DataError(f"the {kind} has no ring; draw it anew")
+        raise DataError(f"the {kind} has no ring; draw it again")
     if sum(map(len, rings)) > MOST_CORNERS:
         raise DataError(f"the {kind} has more than {MOST_CORNERS} corners; simplify it")
     return Polygon(tuple(rings), {"type": kind, "coordinates": coordinates})

@@ -102,7 +102,7 @@ class Polygon:
         corners = np.concatenate(self._rings)
         self._low, self._high = corners.min(axis=0), corners.max(axis=0)
         if not all(_square_degrees(ring) > LEAST for ring in self._rings):
-            raise DataError("the polygon encloses nothing, or its edges cross; draw it anew")
+            raise DataError("the polygon encloses nothing, or its edges cross; draw it again")
 
     def _unrolled(self, ring: FloatArray) -> FloatArray:
         """The ring with longitudes that go on over the date line, none more than half a turn from the one before."""

@@ -43,7 +43,7 @@ def read_key(path: Path) -> RunKey:
             "of the file"
         ) from None
     except (ValueError, KeyError, TypeError):
-        raise DiscreetError(f"{path}: holds no run's key; delete its folder and begin anew") from None
+        raise DiscreetError(f"{path}: holds no run's key; delete its folder and start again") from None
     if os.name == "posix" and mode & OTHERS:
         raise DiscreetError(
             f"{path}: others may have read the run's key (mode {stat.S_IMODE(mode):04o}); delete its folder and begin "

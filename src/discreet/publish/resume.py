@@ -29,7 +29,7 @@ from discreet.publish.work import Done
 KEY = "key"
 DONE = "done"
 DATA = "data"
-"""The digest of the data that the run was begun with."""
+"""The digest of the data that the run was started with."""
 PEOPLE = "people"
 """The folder where people may be sorted (`data.population`)."""
 LOCK = "lock"
@@ -83,11 +83,11 @@ class Unfinished:
 
     @classmethod
     def refuse(cls, table: Path) -> None:
-        """Refuse to begin anew where a run was not finished."""
+        """Refuse to start again where a run was not finished."""
         if cls.beside(table).exists():
             raise DiscreetError(
-                f"{table}: a run that writes it was not finished, or is under way; go on from the people that are done "
-                f"with --resume, or delete {cls.beside(table)} to begin anew"
+                f"{table}: a run that writes it was not finished, or is under way; continue it "
+                f"with --resume, or delete {cls.beside(table)} to start again"
             )
 
     @classmethod
@@ -98,18 +98,18 @@ class Unfinished:
         if not folder.exists():
             return cls.begun(table, seed, data)
         if (folder / LOCK).exists():
-            raise DiscreetError(f"{folder}: the run was begun with --engine spark; go on with it likewise")
+            raise DiscreetError(f"{folder}: the run was started with --engine spark; resume it the same way")
         key = key_begun_with(folder, seed)
         was = folder / DATA
         if data and was.exists() and was.read_text(encoding="utf-8") != data:  # an older run has none
             raise DiscreetError(
-                f"{folder}: the run was begun with other data; give those again, or delete the folder and begin anew"
+                f"{folder}: the run was started with other data; give those again, or delete the folder and start again"
             )
         try:
             return cls(folder, key, _whole_bytes(folder / DONE))
         except OSError as error:
             raise DiscreetError(
-                f"{folder}: the run cannot be gone on with: {error.strerror}; delete the folder and begin anew"
+                f"{folder}: this run cannot be resumed: {error.strerror}; delete the folder and start again"
             ) from None
 
     @property
@@ -141,7 +141,7 @@ class Unfinished:
                 file.write(len(part).to_bytes(LENGTH, "big") + part)
         except OSError as error:
             raise DiscreetError(
-                f"{self.folder}: who is done cannot be kept: {error.strerror}; make room, and go on with --resume"
+                f"{self.folder}: who is done cannot be kept: {error.strerror}; free space, and continue with --resume"
             ) from None
         self._added += LENGTH + len(part)
 
@@ -183,7 +183,7 @@ def key_begun_with(folder: Path, seed: int | None) -> RunKey:
     key = read_key(folder / KEY)
     if key.seed != seed:
         was = "without --seed" if key.seed is None else f"with --seed {key.seed}"
-        raise DiscreetError(f"{folder}: the run was begun {was}; go on with it likewise")
+        raise DiscreetError(f"{folder}: the run was started {was}; resume it the same way")
     return key
 
 
@@ -232,7 +232,7 @@ def _plain(done: Done) -> bytes:
 def _read(folder: Path, part: bytes) -> Done:
     content, check = part[:-CHECK], part[-CHECK:]
     if hashlib.sha256(content).digest() != check:
-        raise DiscreetError(f"{folder}: what is kept is damaged; delete the folder and begin anew")
+        raise DiscreetError(f"{folder}: what is kept is damaged; delete the folder and start again")
     file = io.BytesIO(content)
     rows, reports = (pl.read_ipc(io.BytesIO(file.read(int.from_bytes(file.read(LENGTH), "big")))) for _ in Done._fields)
     return Done(rows, reports)
@@ -244,5 +244,5 @@ def refuse_unfinished(out: Path) -> None:
     if folder.exists():
         raise DiscreetError(
             f"{out}: a run that writes it was not finished, or is under way; if it is not, delete {folder}, which "
-            "holds the key of its draws, and begin anew"
+            "holds the key of its draws, and start again"
         )

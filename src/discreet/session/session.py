@@ -187,7 +187,7 @@ class Session:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise DiscreetError(
             "a session is neither copied nor pickled: two of them would draw twice for one slot, and the copy would "
-            "hold the truth; keep session.checkpoint() and session.private, and go on with Session.resume"
+            "hold the truth; keep session.checkpoint() and session.private, and continue with Session.resume"
         )
 
     def branched(self) -> Session:

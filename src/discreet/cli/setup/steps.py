@@ -118,7 +118,7 @@ def _kept(before: Path, person: str, zone: str, ask: Asker) -> History:
     try:
         found = pl.read_parquet(before)
     except (OSError, pl.exceptions.PolarsError):
-        raise DataError(f"{before}: is damaged, or no Parquet; give your history anew") from None
+        raise DataError(f"{before}: is damaged, or no Parquet; give your history again") from None
     if found.columns == list(IMPORTED) and found["user"].unique().to_list() == [person]:
         return History(found, f"kept {before.name}")
     return _imported([before], person, zone, ask)

@@ -321,9 +321,7 @@ class SetupWalk:
         if truth.holds is False and not self.given.accept_model:
             self.say(f"They are not: what is promised rests on them. What to do: {truth.remedy}.")
             if not self.ask.asks or not self.ask.agreed("--accept-model", "Go on all the same?", default=False):
-                note(
-                    "nothing was written: the habits do not hold on held-out days; --accept-model goes on all the same"
-                )
+                note("nothing was written: the habits do not hold on held-out days; --accept-model continues anyway")
                 raise typer.Exit(1)
         return truth
 

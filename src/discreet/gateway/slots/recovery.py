@@ -135,7 +135,7 @@ def _not_older(config: PersonConfig, head: Head, stamp: Stamp | None, decided: i
         return
     raise OlderJournalError(
         f"{config.name}: the own store has decided slots that the journal does not have: the journal was restored "
-        f"from an older copy, and what was told since may not be decided again. {REMEDY}"
+        f"from an older copy, and what was published since must not be decided again. {REMEDY}"
     )
 
 
@@ -144,12 +144,12 @@ def unmarked(journal: Journal) -> None:
     mark = journal.mark()
     if mark is not None:
         raise OlderJournalError(
-            f"the journal is {mark}: what was told after that is not in it, and may not be decided again. {REMEDY}"
+            f"the journal is {mark}: it lacks what was published after that, which must not be decided again. {REMEDY}"
         )
 
 
 def unknown_to_own_store(config: PersonConfig, own: OwnStore) -> None:
-    """Refuse to begin anew, as if nothing had been told, where the journal is gone."""
+    """Refuse to start again, as if nothing had been told, where the journal is gone."""
     if own.stamped(config.name) is not None:
         raise OlderJournalError(
             f"{config.name}: the own store has decided slots of which the journal has none: it was lost. {REMEDY}"

@@ -77,7 +77,7 @@ def _completed(
         if last is not None and not any(slot >= last.key for slot in heard):
             raise DiscreetError(
                 f"{file}: has nothing of {config.name} from {last.date} slot {last.slot} on, where the journal ends; "
-                "give the file of an application that heard what was told last"
+                "give the file of an application that received the last output"
             )
         config = _with_history(config, journal, own, shared)
         rows = _told_rows(config, journal, key, heard, shared, file) if last is not None else []

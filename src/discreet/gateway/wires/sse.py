@@ -104,7 +104,7 @@ def begins_after(gateway: Gateway, grant: Grant, person: str, last: str | None) 
     if last is not None and given is None:
         raise HTTPException(400, "Last-Event-ID is no identity of ours, such as 2026-03-29.17; leave it out")
     if given is not None and (shown is None or given > shown):
-        raise HTTPException(409, "Last-Event-ID is after all that is known here; connect without it to begin anew")
+        raise HTTPException(409, "Last-Event-ID is after all that is known here; connect without it to start again")
     if shown is None:
         return None
     before = (shown[0], shown[1] - 1)

@@ -121,7 +121,7 @@ class Learned:
             if date <= self.until[person][0]:
                 raise DiscreetError(
                     f"{date} is not after {self.until[person][0]}, the last date that was learned; give later days, "
-                    "or learn anew from all of them"
+                    "or learn again from all of them"
                 )
         wanted = _labels((*self.declared, *declared))
         known = self.contexts

@@ -29,7 +29,7 @@ from discreet.models.routine.endless import EndlessChain
 from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, IntArray, ordered_product
 
-UPDATE = "habits over two contexts do not learn more days; learn anew from all days, or learn with order=1"
+UPDATE = "habits over two contexts do not learn more days; learn again from all days, or learn with order=1"
 
 
 class PairRoutine:

@@ -204,7 +204,7 @@ class Routine:
             raise DiscreetError("this routine was not learned from days, so it cannot learn more; use Routine.fit")
         if self.observers:
             raise DiscreetError(
-                "the routine has observers, who saw some of its days and not others; learn anew from all days "
+                "the routine has observers, who saw some of its days and not others; learn again from all days "
                 "(discreet learn --observers)"
             )
         more = [days] if isinstance(days, Day) else cast(Sequence[Day], arrays.given_days(days, self.clock, "updated"))

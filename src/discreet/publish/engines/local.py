@@ -157,7 +157,7 @@ def publish_people(
 def _key(seed: int | None, unfinished: Unfinished | None) -> RunKey:
     if unfinished is not None:
         if unfinished.key.seed != seed:
-            raise DiscreetError(f"the run was begun with seed={unfinished.key.seed}; go on with it, not with {seed}")
+            raise DiscreetError(f"the run was started with seed={unfinished.key.seed}; use that seed, not {seed}")
         return unfinished.key
     return RunKey.new() if seed is None else RunKey.of_seed(seed)
 
@@ -205,8 +205,7 @@ class _Before:
                     if next(now, None) != was:
                         raise DiscreetError(
                             f"{self._unfinished.folder}: {was[0]!r} was published from other events or habits, or by "
-                            "another build, than are given now; go on with the same, or delete the folder and begin "
-                            "anew"
+                            "another build, than are given now; give the same, or delete the folder and start again"
                         )
                 yield part
 

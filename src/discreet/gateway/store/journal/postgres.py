@@ -103,7 +103,7 @@ class PostgresJournal(SqlJournal):
             if synced != "on":
                 self.close()
                 raise DiscreetError(
-                    "the PostgreSQL server has fsync off, so that it may lose what was told; turn it on"
+                    "the PostgreSQL server has fsync off, so it may lose what was published; turn it on"
                 )
             _bring_forward(run, forward=not look)
 
@@ -137,7 +137,7 @@ class PostgresJournal(SqlJournal):
             except psycopg.Error as error:
                 if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
                     self._drop(role)
-                raise JournalError(f"the journal cannot be {what}: {_said(error)}; nothing was told") from error
+                raise JournalError(f"the journal cannot be {what}: {_said(error)}; nothing was published") from error
 
     def _drop(self, role: str) -> None:
         broken = self._open.pop(role, None)

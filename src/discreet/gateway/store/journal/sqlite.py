@@ -46,7 +46,7 @@ SCHEMA = (
 class SqliteJournal(SqliteFile, SqlJournal):
     """A journal in a file."""
 
-    undone = "nothing was told"
+    undone = "nothing was published"
 
     def __init__(self, path: Path, *, look: bool = False) -> None:
         super().__init__(path, SCHEMA, "journal", look=look)

@@ -60,7 +60,7 @@ APPLICATIONS: Routes = {
             "reader",
             {
                 "200": answer("the slot", EVENT),
-                "204": answer("nothing was told yet"),
+                "204": answer("nothing was published yet"),
                 "304": answer("as it was"),
             },
             [asked("If-None-Match", "an ETag: 304 where nothing changed", TEXT, "header")],

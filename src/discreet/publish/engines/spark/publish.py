@@ -70,7 +70,7 @@ SOUND, HABITS, PEOPLE, TABLE, REPORT = "sound", "habits", "people", "table", "re
 """In the folder of a run, beside its key: the sound rows, what was learned, the records, and what is made of them."""
 
 FINAL, GIVEN, PLACED = "final", "given", "placed"
-"""A mark that table and report are whole, a digest of what the run was begun with, and where its report goes."""
+"""A mark that table and report are whole, a digest of what the run was started with, and where its report goes."""
 
 HELD = 100
 """People whose reports each task sends to the driver: fewer than one machine holds, for they come from all tasks at
@@ -273,8 +273,8 @@ class SparkRun:
             path.write_text(given)
         elif path.read_text() != given:
             raise DiscreetError(
-                f"{self.folder}: the run was begun with other data, habits or rules, or by another build; go on with "
-                "the same, or delete the folder and begin anew"
+                f"{self.folder}: the run was started with other data, habits or rules, or by another build; give "
+                "the same, or delete the folder and start again"
             )
 
     def _refuse_nobody(self, summary: Summary) -> None:
@@ -325,7 +325,7 @@ def _check_targets(out: Path, report: Path) -> None:
             raise DataError(f"{path}: is there already; delete it, or choose another place")
     stands = Path((folder / PLACED).read_text()) if placed else report.absolute()
     if stands != report.absolute():
-        raise DataError(f"{report}: the run has written its report to {stands}; go on with --report {stands}")
+        raise DataError(f"{report}: the run has written its report to {stands}; continue with --report {stands}")
 
 
 def _place(made: Path, wanted: Path) -> None:
@@ -341,7 +341,7 @@ def _place(made: Path, wanted: Path) -> None:
             shutil.rmtree(made)
     except OSError as error:
         raise DiscreetError(
-            f"{wanted}: cannot be written: {error.strerror or error}; mend it, and go on with --resume"
+            f"{wanted}: cannot be written: {error.strerror or error}; fix it, and continue with --resume"
         ) from None
 
 
@@ -365,7 +365,7 @@ def _folder(out: Path, seed: int | None, resume: bool) -> Iterator[Path]:
     if goes_on and not resume:
         Unfinished.refuse(out)
     if goes_on and (folder / NOT_SPARK).exists():
-        raise DiscreetError(f"{folder}: the run was begun with --engine local; go on with it likewise")
+        raise DiscreetError(f"{folder}: the run was started with --engine local; resume it the same way")
     try:
         if not goes_on:
             folder.mkdir(mode=0o700)
