@@ -21,18 +21,47 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discreet.clock import Clock
 from discreet.contexts import UNKNOWN, Day
+from discreet.data import PositionColumns, read_days
 from discreet.evaluation.attack import attack
+from discreet.listener import Progress
 from discreet.outputs import Output, Released
+from discreet.places import Grid, Plane
 from discreet.places.cells import GRID_LABEL
 from discreet.policy import Policy, Secret
 from discreet_experiments.adaptive.attacked import SILENCE, parts_played, released, renamed
-from discreet_experiments.adaptive.picture import PICTURED
-from discreet_experiments.shared.people import spread
+from discreet_experiments.adaptive.picture import PICTURED, Pictured
+from discreet_experiments.shared.people import CHECK_INS, Rules, Trace, existing, spread
+from discreet_experiments.shared.positions import BEIJING, LOS_ANGELES
 from discreet_experiments.shared.subjects import Setting, Subject, seed_for, subject
 
-DATA = {"Reality Mining": None, "GeoLife": 2.0, "Gowalla": 5.0}
-"""Data sets, and how wide a cell is, in kilometres; areas of Reality Mining have no positions."""
+CALGARY = 2.0
+"""How wide a cell of Foursquare's is, in kilometres."""
+
+
+def check_ins_in_cells(folder: Path, rules: Rules, progress: Progress | None = None) -> list[Trace]:
+    """Everybody's check-ins (Foursquare) by where they were, not by what: planar Laplace needs positions."""
+    days = read_days(
+        existing(folder, CHECK_INS),
+        Clock(rules.slots, cut=rules.cut),
+        columns=PositionColumns(),
+        cells=Grid(1000 * CALGARY, Plane(51.05, -114.07)),
+        zone="UTC",  # times are local and say no zone
+        pick="modal",
+        progress=progress,
+    ).people.values()
+    enough = [own for own in days if len(own) >= rules.least_days]
+    return [Trace(number, tuple(own)) for number, own in enumerate(enough, 1)]
+
+
+KILOMETRES = {"Foursquare": CALGARY, "GeoLife": BEIJING.place / 1000, "Gowalla": LOS_ANGELES.place / 1000}
+"""How wide a cell is; areas of Reality Mining have no positions."""
+
+DATA = (
+    *(source for source in PICTURED if source.name in ("Reality Mining", "GeoLife", "Gowalla")),
+    Pictured("Foursquare", "cell", check_ins_in_cells),
+)
 
 OWN = ("deceive", "suppress", SILENCE)
 RESPONSE, LAPLACE = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0), (0.03, 0.1, 0.3, 1.0, 2.0)
@@ -123,8 +152,8 @@ def at_equal(right: float, made: Sequence[Made]) -> tuple[float, float]:
 def peers(data: Path, most: int, days: int, only: str | None = None) -> None:
     """Print the table."""
     print("data            mechanism            epsilon  utility  of visits  right claims   of")
-    for source in PICTURED:
-        if source.name not in DATA or only not in (None, source.name):
+    for source in DATA:
+        if only not in (None, source.name):
             continue
         setting = replace(Setting(), smoothing="auto", pool="places", days=days)
         setting = replace(setting, rules=source.rules(setting.rules))
@@ -134,7 +163,7 @@ def peers(data: Path, most: int, days: int, only: str | None = None) -> None:
         own = {name: attacked(people, partial(released, name, setting=setting), setting) for name in OWN}
         for name, made in own.items():
             row(source.name, name, "", made)
-        side = DATA[source.name]
+        side = KILOMETRES.get(source.name)
         swept: dict[str, tuple[Make, tuple[float, ...]]] = {"randomised response": (randomised, RESPONSE)}
         if side is not None:
             swept["planar Laplace"] = (partial(planar, kilometres=side), LAPLACE)

@@ -6,18 +6,24 @@ import argparse
 import resource
 import time
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks._timing import alternating
-from discreet.events import ATTRIBUTES, Events
+from discreet.events import ATTRIBUTES, Events, Trajectory
 from discreet.mechanisms import Adaptive, NoInternal, PaHmm, PaMarkov
+from discreet.mechanisms.named import Spec
 from discreet.models import HiddenMarkovModel
 from discreet.numerics import ROOM, FloatArray
 from discreet.outputs import SUPPRESSED, PartialEvent
 from discreet.policy import Policy
 from discreet.randomness import SystemEntropy
+
+if TYPE_CHECKING:
+    from discreet.publish import Plan
 
 PAPER = Events(tuple("abcd"), ("morning", "noon", "evening"), tuple(f"place {k}" for k in range(8)))
 SMALL = Events(("a", "b"), ("day", "night"), ("x",))
@@ -313,32 +319,61 @@ def utilities() -> None:
 
 def seams(people: int = 4, events: int = 150) -> None:
     """The same people in pieces of 50 and as one stream each: what is shown, and processor time, person by person."""
-    from dataclasses import replace
-
-    from discreet.mechanisms.named import Spec
     from discreet.models.topics.simulate import topic_model, trajectories
-    from discreet.publish import Plan, RunKey, TopicHabits, policy_for
-    from discreet.publish.person import published
+    from discreet.publish import Plan, TopicHabits, policy_for
 
     truth = topic_model(people=people, topics=4, sizes=(4, 3, 6), seed=1)
     everybody = trajectories(truth, length=(events, events), seed=1)
-    policy, key = policy_for(Policy("activity=activity 1", delta=0.1), truth.events), RunKey.of_seed(1)
+    policy = policy_for(Policy("activity=activity 1", delta=0.1), truth.events)
     for outputs in ("suppress", "attributes"):
         whole = Plan(TopicHabits(truth), policy, Spec("adaptive", {"outputs": outputs}))
-        plans = {"pieces of 50": replace(whole, piece_length=50), "one stream": whole}
-        shown, spent = dict.fromkeys(plans, 0.0), dict.fromkeys(plans, 0.0)
-        for one in everybody:
-            for name, plan in plans.items():
-                began = time.process_time()
-                shown[name] += published(plan, one, key).report.attributes
-                spent[name] += time.process_time() - began
-        pieces, stream = (spent[name] * 1e3 / (people * events) for name in plans)
-        told = ", ".join(f"{name} {worth / (people * events):.3f}" for name, worth in shown.items())
-        print(
-            f"Adaptive {outputs}, {people} people of {events} events: utility in {told}; {pieces:.1f} and {stream:.1f} "
-            f"ms an event, the stream's speed {pieces / stream:.2f} of the pieces' (bar: 0.8)",
-            flush=True,
-        )
+        in_pieces_and_whole("simulated", whole, everybody)
+
+
+def recorded_seams(folder: Path, people: int = 12, events: int = 150) -> None:
+    """The same of recorded people (dining and check-ins), whose topics are learned from everybody's first events."""
+    from collections import Counter
+
+    from discreet.data import read_trajectories
+    from discreet.publish import Plan
+    from discreet_experiments.s_ppatp.run import FILES
+    from discreet_experiments.shared.people import existing, spread
+
+    for data, (name, columns) in FILES.items():
+        read = read_trajectories(existing(folder, name), columns=columns, zone="UTC")
+        everybody = [replace(one, events=one.events[:events], timestamps=None) for one in read]
+        counts = Counter(event.activity for one in everybody for event in one.events)
+        frequent = [activity for activity, count in counts.items() if count >= counts.total() / 20]
+        chosen = Policy(f"activity={min(frequent, key=lambda one: (counts[one], one))}", delta=0.1)
+        long = spread([one for one in everybody if len(one) == events], people)
+        learned = Plan.learn(everybody, chosen, topics=4, sweeps=400)
+        for outputs in ("suppress", "attributes"):
+            in_pieces_and_whole(data, replace(learned, mechanism=Spec("adaptive", {"outputs": outputs})), long)
+
+
+def in_pieces_and_whole(data: str, whole: Plan, everybody: Sequence[Trajectory]) -> None:
+    """Print what people show in pieces of 50 and as one stream, what joined pieces tell, and processor time."""
+    from discreet.publish import RunKey
+    from discreet.publish.joined import join_pieces
+    from discreet.publish.person import published
+
+    plans = {"pieces of 50": replace(whole, piece_length=50), "one stream": replace(whole, piece_length=None)}
+    shown, spent, key = dict.fromkeys(plans, 0.0), dict.fromkeys(plans, 0.0), RunKey.of_seed(1)
+    for one in everybody:
+        for name, plan in plans.items():
+            began = time.process_time()
+            shown[name] += published(plan, one, key).report.attributes
+            spent[name] += time.process_time() - began
+    events = sum(map(len, everybody))
+    pieces, stream = (spent[name] * 1e3 / events for name in plans)
+    told = ", ".join(f"{name} {worth / events:.3f}" for name, worth in shown.items())
+    joined = join_pieces(plans["pieces of 50"], everybody, events=events)
+    print(
+        f"Adaptive {whole.mechanism.options['outputs']}, {data}, {len(everybody)} people, {events} events: utility in "
+        f"{told}; {pieces:.1f} and {stream:.1f} ms an event, the stream's speed {pieces / stream:.2f} of the pieces' "
+        f"(bar: 0.8); {joined.in_words if joined else 'nothing to join'}",
+        flush=True,
+    )
 
 
 def adaptives() -> None:
@@ -362,7 +397,10 @@ def main(options: Sequence[str] = ()) -> None:
     """Print the tables, or one part of them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks trajectories")
     parser.add_argument("--part", choices=tuple(PARTS))
+    parser.add_argument("--data", type=Path, help="the folder of recorded data, for seams")
     given = parser.parse_args(list(options))
     for name, part in PARTS.items():
         if given.part in (None, name):
             part()
+    if given.data is not None and given.part in (None, "seams"):
+        recorded_seams(given.data)

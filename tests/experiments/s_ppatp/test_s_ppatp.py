@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -15,7 +16,17 @@ from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.numerics import SLACK
 from discreet.outputs import Output
 from discreet.publish.plan import cut_all
-from discreet_experiments.s_ppatp.figures import DELTAS, EventSetting, PublishedGroup, breaches, table4
+from discreet_experiments.s_ppatp.figures import (
+    DELTAS,
+    EventSetting,
+    PublishedGroup,
+    breaches,
+    figure8,
+    figure9,
+    figure10,
+    table4,
+    table5,
+)
 from discreet_experiments.s_ppatp.person import (
     FATES,
     SYSTEMS,
@@ -28,6 +39,8 @@ from discreet_experiments.s_ppatp.person import (
     subject,
     sweep,
 )
+from discreet_experiments.s_ppatp.run import cells_of
+from discreet_experiments.shared.figures import Figure
 from discreet_experiments.shared.people import MEALS, spread
 from tests.experiments.recorded import RECORDED
 from tests.strategies import searches
@@ -216,6 +229,26 @@ def test_one_of_any_is_each_persons_own_attribute(group: PublishedGroup) -> None
         "Adaptive events",
     }
     assert {row["secret"] for row in figure.people.records()} == {"one of each", "one of any"}
+
+
+def test_each_figure_is_made_of_what_it_asks_for() -> None:
+    """Nothing that a figure draws is missing from its cells, so that one of them can be made alone."""
+    model = topic_model(people=1, topics=4, sizes=(2, 2, 2), seed=1)
+    one = subject(1, trajectories(model, 4, 1), model, 4, 1, own=False)
+    assert one is not None
+    setting = EventSetting(window=4)
+    makers: dict[str, Callable[[PublishedGroup], Figure]] = {
+        "table4": partial(table4, setting=setting),
+        "5": partial(breaches, "5", setting=setting),
+        "6": partial(breaches, "6", setting=setting),
+        "8": lambda found: figure8([found]),
+        "9": lambda found: figure9([found]),
+        "table5": lambda found: table5([found]),
+        "10": lambda found: figure10([found]),
+    }
+    for figure, make in makers.items():
+        found = sweep(one, cells_of(figure), budget=5)
+        assert make(PublishedGroup("dining", model, [one], [found])).summary.records(), figure
 
 
 def test_people_are_spread_evenly(group: PublishedGroup) -> None:
