@@ -70,6 +70,10 @@ await look(async () => {
   await page.waitForSelector(".two .choice:nth-child(2) .picture svg", { timeout: 300_000 }); // both ways, each with its picture and its price
   holds(/may be false/.test(await page.textContent(".two")), "the price of another place is not said");
   await seen("first-costs");
+  await page.locator("button[name=hold]:enabled").click({ timeout: 300_000 }); // once all choices are known
+  await page.waitForSelector("div[role=status] input[name=held], .notice[role=status]", { timeout: 300_000 });
+  const held = await page.locator("input[name=held]").count();
+  holds(!held || /instead of/.test(await page.textContent("div[role=status]")), "the price of holding is not said");
   await go();
 
   await page.fill("[name=application]", "family");

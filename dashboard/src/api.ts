@@ -83,6 +83,11 @@ export interface Cost {
   delta: number; vocabulary: string; utility: number; half_width: number; false: number; coarse: number; silent: number;
   holds: boolean | null; limits: Record<string, Odds>; told: Told[];
 }
+/** What keeping part of delta back costs, of one choice; `share` is 0 where only silence would do. */
+export interface Held {
+  delta: number; vocabulary: string; share: number; shown: number; instead: number; beyond: number; without: number;
+  weeks: number; enough: number; guaranteed: boolean;
+}
 export interface Setup {
   step: number; person: string; zone: string; zone_is_fixed: boolean; slots: number; cut: string; carry: number;
   taken: string[]; limit: number; tiles: Drawn["tiles"]; files: Brought[]; home_assistant: boolean; entity: string | null; history: BroughtHistory | null;
@@ -97,6 +102,7 @@ export interface Setup {
     truth: { holds: boolean | null; words: string; remedy: string };
   } | null;
   delta: number | null; vocabulary: string | null;
+  held: Held | null; share: number | null;
   job: { name: string; what: string; done: number; total: number } | null;
   problem: string | null;
 }
@@ -269,8 +275,9 @@ export const first = {
     ask<Setup>("POST", `${setup}/read`, { person, zone, carry, ...(user === undefined ? {} : { user }) }),
   places: (names: Record<string, string | null>) => ask<Setup>("POST", `${setup}/places`, { names }),
   secrets: (secrets: string[], doubles: boolean) => ask<Setup>("POST", `${setup}/secrets`, { secrets, doubles }),
-  choose: (delta: number, vocabulary: string, accept: boolean) =>
-    ask<Setup>("POST", `${setup}/choice`, { delta, vocabulary, accept }),
+  hold: (delta: number, vocabulary: string) => ask<Setup>("POST", `${setup}/hold`, { delta, vocabulary }),
+  choose: (delta: number, vocabulary: string, accept: boolean, hold: boolean) =>
+    ask<Setup>("POST", `${setup}/choice`, { delta, vocabulary, accept, hold }),
   finish: (application: string, source: string) => ask<Finished>("POST", `${setup}/finish`, { application, source }),
 };
 

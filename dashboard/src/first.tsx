@@ -2,8 +2,8 @@ import "./first.css";
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import {
-  api, bring, first, Refused, type Cost, type Days, type Finished, type FoundPlace, type Proposed, type Setup,
-  type Tracker,
+  api, bring, first, Refused, type Cost, type Days, type Finished, type FoundPlace, type Held, type Proposed,
+  type Setup, type Tracker,
 } from "./api";
 import { metresBetween } from "./geo";
 import { Help } from "./help";
@@ -424,10 +424,12 @@ function Choices({ setup, tried, again }: Step & { again: () => void }) {
   const [at, look] = useState<number | null>(null);
   const chosen = all.find((one) => one.vocabulary === vocabulary && one.delta === delta);
   const untrue = costs?.truth.holds === false;
+  const held = setup.held?.delta === delta && setup.held.vocabulary === vocabulary ? setup.held : null;
+  const [back, setBack] = useState(true);
   return (
     <form class="wide" onSubmit={(event) => {
       event.preventDefault();
-      void tried(() => first.choose(delta, vocabulary, accepted));
+      void tried(() => first.choose(delta, vocabulary, accepted, back && held !== null && held.share > 0));
     }}>
       <p><strong>{words.chosen(setup.secrets.join(", "))}</strong>{" "}
         <button type="button" class="quiet" onClick={again}>{words.again}</button></p>
@@ -464,10 +466,36 @@ function Choices({ setup, tried, again }: Step & { again: () => void }) {
           )}
           <details><summary>{words.figures}</summary>
             <p class="quiet">{sentence(asHere(costs.truth.words))} {untrue && sentence(costs.truth.remedy)}</p></details>
+          <h2>{words.later}</h2>
+          <Later setup={setup} tried={tried} held={held} on={back} turn={setBack}
+            go={() => void tried(() => first.hold(delta, vocabulary))} />
         </>
       )}
       {costs && <Go disabled={!chosen || (untrue && !accepted)}>{words.keep}</Go>}
     </form>
+  );
+}
+
+/** Part of the limit kept back for days unlike the routine: asked for, tried, and then a choice with its price. */
+function Later({ setup, tried, held, on, turn, go }: Step & {
+  held: Held | null; on: boolean; turn: (on: boolean) => void; go: () => void;
+}) {
+  const words = texts.first.secrets;
+  if (setup.job?.name === "hold") return <Working setup={setup} tried={tried} name="hold" />;
+  if (held && !held.share) return <p class="notice" role="status">{words.laterNone}</p>;
+  if (held) return (
+    <div role="status">
+      <label class="check"><input type="checkbox" name="held" checked={on}
+        onChange={(event) => turn(event.currentTarget.checked)} /> {words.laterKeep}</label>
+      <p>{words.laterCost(held.shown, held.instead)} {words.laterBeyond(held.beyond, held.without)}</p>
+      <p class="quiet">{held.guaranteed ? words.laterSure(held.weeks) : words.laterGuess(held.weeks, held.enough)}</p>
+    </div>
+  );
+  return (
+    <>
+      <p class="quiet">{words.laterWords}</p>
+      <p><button type="button" name="hold" disabled={setup.job !== null} onClick={go}>{words.laterTry}</button></p>
+    </>
   );
 }
 
@@ -556,7 +584,9 @@ function Last({ setup, tried, finished }: Step & { finished: (made: Finished) =>
       <p>{words.words}</p>
       {chosen && <p class="quiet">{texts.first.secrets.chosen(setup.secrets.join(", "))}.{" "}
         {texts.first.secrets.strict[String(chosen.delta)]}:{" "}
-        {texts.first.secrets.shown(chosen.utility, chosen.half_width)}.</p>}
+        {texts.first.secrets.shown(chosen.utility, chosen.half_width)}.
+        {setup.held && setup.share !== null && <>{" "}{texts.first.secrets.laterKeep}.{" "}
+          {texts.first.secrets.laterCost(setup.held.shown, setup.held.instead)}</>}</p>}
       <label>{words.application}
         <input name="application" required maxLength={100} autocomplete="off" placeholder={words.applicationHint}
           value={application} onInput={(event) => setApplication(event.currentTarget.value)} />

@@ -526,6 +526,7 @@ export const texts = {
       suggesting: "Looking for what may be private…",
       testing: "Checking your routine against later days…",
       drawing: "Simulating weeks to see what each choice shares…",
+      holding: "Trying it on your own weeks…",
       writing: "Saving…",
       trying: "Testing…",
     } as Record<string, string>,
@@ -640,6 +641,19 @@ export const texts = {
       untrue: "Your recent days do not match your routine, and the promise rests on it.",
       figures: "Figures",
       accept: "Continue anyway",
+      later: "Later days",
+      laterWords: "A routine is never quite right. Somebody who learned yours elsewhere may find out more than the limit "
+        + "on some days. Part of the limit can be kept back for that. Trying it on your own weeks takes a minute.",
+      laterTry: "See what it costs to hold the limit on at least 9 of 10 days",
+      laterKeep: "Hold it on at least 9 of 10 days",
+      laterCost: (shown: number, instead: number) =>
+        `Apps see ${percent(shown)} of your day instead of ${percent(instead)}.`,
+      laterBeyond: (beyond: number, without: number) =>
+        `On your own weeks ${percent(beyond)} of the days were over the limit instead of ${percent(without)}.`,
+      laterSure: (weeks: number) => `The next week keeps this on average, if it is like the ${weeks} that were judged.`,
+      laterGuess: (weeks: number, enough: number) =>
+        `This is an estimate from ${plural(weeks, "week")}; ${enough} weeks of history would give a guarantee.`,
+      laterNone: "Nothing short of silence held it on your own weeks. Bring more weeks, or go on without.",
       keep: "Continue",
     },
 

@@ -154,6 +154,51 @@ def test_what_apps_see_may_at_most_double_the_odds(tmp_path: Path, walked: tuple
     assert "odds = 2.0" in (tmp_path / "out" / "policy.toml").read_text(encoding="utf-8")
 
 
+def test_part_of_delta_is_kept_back_for_later_days(tmp_path: Path, walked: tuple[Path, dict[str, Any]]) -> None:
+    """What it costs is said first, as `discreet policy hold` finds it; then the policy has the share."""
+    folder, said = walked
+    setup = Setup(folder, folder, "jane", CLOCK, CARRY)
+    found = work.held(task(folder, tmp_path / "out"), ["medical"], 0.1, "suppress")
+    same = setup.held(setup.chosen(["medical"]).policy(), "suppress", 0.9)
+    chosen, whole = same.of(same.share), same.of(1.0)
+    assert (found["share"], found["shown"], found["instead"]) == (same.share, chosen.utility, whole.utility)
+    assert (found["beyond"], found["without"], found["weeks"]) == (chosen.beyond, whole.beyond, 3)
+    assert (found["guaranteed"], found["enough"]) == (False, 11)
+    home = tmp_path / "home"
+    before, truth = settings_in(home), said["compare"]["truth"]["summary"]
+    given = (home / "discreet.toml", before, ["medical"], 0.1, "suppress", truth)
+    work.make(task(folder, tmp_path / "out"), *given, share=0.3)
+    assert "share = 0.3" in (tmp_path / "out" / "policy.toml").read_text(encoding="utf-8")
+
+
+def test_holding_is_of_the_choice_that_it_was_asked_for(tmp_path: Path, walked: tuple[Path, dict[str, Any]]) -> None:
+    home = tmp_path / "home"
+    settings_in(home, SLOTS)
+    draft = ready(walked, home / "data", "jane")
+    steps = steps_in(home)
+    with pytest.raises(DiscreetError, match=r"delta 0\.3 with 'suppress' is not among the choices"):
+        steps.hold(0.3, "suppress")
+    steps.hold(0.1, "deceive")
+    stands = idle(steps)
+    assert (stands["step"], stands["problem"]) == (4, None), "what was chosen before is asked again"
+    held = stands["held"]
+    assert (held["delta"], held["vocabulary"]) == (0.1, "deceive")
+    with pytest.raises(DiscreetError, match="find out first what holding it on later days costs"):
+        steps.choose(0.1, "suppress", True, hold=True)
+    for share in (0.0, 0.3):
+        draft.keep(replace(steps.answers, held={**held, "share": share}))
+        steps = steps_in(home)
+        if not share:  # nothing but silence holds: no share is spent by that name
+            with pytest.raises(DiscreetError, match="find out first"):
+                steps.choose(0.1, "deceive", True, hold=True)
+            steps.choose(0.1, "deceive", True)
+            assert steps.document()["share"] is None
+    steps.choose(0.1, "deceive", True, hold=True)
+    assert steps.document()["share"] == 0.3
+    assert steps.finish() == "jane"
+    assert "share = 0.3" in (home / "policy.toml").read_text(encoding="utf-8")
+
+
 def test_when_one_is_at_a_place_is_said_by_its_hours(walked: tuple[Path, dict[str, Any]]) -> None:
     home, office, third = walked[1]["read"]["places"]
     assert (office["part"], office["from"], office["to"]) == ("weekday", "09:00", "17:00")

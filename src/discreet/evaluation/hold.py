@@ -88,6 +88,11 @@ class HeldShare:
         return self.version == "later weeks"
 
     @property
+    def history(self) -> int:
+        """Weeks of history that would give a guarantee."""
+        return self.enough + FEWEST_WEEKS - 1
+
+    @property
     def words(self) -> str:
         """In a sentence or two, with the price."""
         days = f"at least {100 * (1 - self.alpha):g} % of days within delta"
@@ -99,8 +104,8 @@ class HeldShare:
         how = (
             f"The next week keeps this on average, if it is like the {self.weeks} judged"
             if self.guaranteed
-            else f"An estimate from {self.weeks} weeks, each left out in turn; {self.enough + FEWEST_WEEKS - 1} weeks "
-            "of history would give a guarantee"
+            else f"An estimate from {self.weeks} weeks, each left out in turn; {self.history} weeks of history would "
+            "give a guarantee"
         )
         return f"A share of {self.share:g} keeps {days}: {price}; {found}. {how}."
 

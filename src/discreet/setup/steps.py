@@ -45,6 +45,9 @@ READINGS, FOUND, PLACES, MODEL = "readings.parquet", "found.geojson", "places.ge
 TWICE = 2.0
 """The bound on odds that is offered: applications at most double them."""
 
+HELD = 0.9
+"""Of later days, those that are to stay within delta where it is held."""
+
 
 @dataclass(frozen=True)
 class SetupStep:
@@ -58,7 +61,7 @@ class SetupStep:
 STEPS: Mapping[int, SetupStep] = {
     2: SetupStep("history", ("names",), (READINGS, FOUND)),
     3: SetupStep("habits", ("secrets", "doubles"), (PLACES, MODEL)),
-    4: SetupStep("delta", ("costs", "vocabulary")),
+    4: SetupStep("delta", ("costs", "vocabulary", "held", "share")),
 }
 """By number, in order: on the page the owner's password comes before them. After the last the files are made. A step
 that is done again takes away what it left and what those after it did."""

@@ -36,17 +36,13 @@ from discreet.policy import Policy, read_policy
 from discreet.setup.files import move
 from discreet.setup.habits import Mapped
 from discreet.setup.history import History, users_of, zones_in
-from discreet.setup.steps import Setup
+from discreet.setup.steps import HELD, Setup
 
 CARRY = 4 * 3600.0
 """Seconds that a reading stands unless somebody or the history says otherwise."""
 
 DELTA, VOCABULARY = "0.1", "suppress"
 """What is taken unless the person says otherwise: nothing false is told that nobody asked for."""
-
-
-HELD = 0.9
-"""The share of later days that is offered to be kept within delta."""
 
 
 class SetupWalk:

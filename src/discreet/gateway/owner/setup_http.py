@@ -62,7 +62,7 @@ def setup_routes(steps: SetupSteps, auth: Authorization, admit: Admit) -> list[R
 
     def step(kinds: dict[str, type], call: Callable[[dict[str, Any]], None]) -> Handler:
         async def begin(request: Request) -> Response:
-            given = await document(request, kinds, needed=set(kinds) - {"user", "doubles"})
+            given = await document(request, kinds, needed=set(kinds) - {"user", "doubles", "hold"})
             await run_in_threadpool(call, given)
             return JSONResponse(await run_in_threadpool(steps.document), 202)
 
@@ -78,7 +78,11 @@ def setup_routes(steps: SetupSteps, auth: Authorization, admit: Admit) -> list[R
         steps.compare(_texts(given["secrets"]), doubles=given.get("doubles", False))
 
     def choose(given: dict[str, Any]) -> None:
-        steps.choose(float(given["delta"]), given["vocabulary"], given["accept"])
+        hold = given.get("hold", False)
+        steps.choose(float(given["delta"]), given["vocabulary"], given["accept"], hold=hold)
+
+    def hold(given: dict[str, Any]) -> None:
+        steps.hold(float(given["delta"]), given["vocabulary"])
 
     async def finish(request: Request) -> Response:
         given = await document(request, {"application": str, "source": str}, needed=set())
@@ -124,7 +128,8 @@ def setup_routes(steps: SetupSteps, auth: Authorization, admit: Admit) -> list[R
         ("POST", f"{PATH}/read", step({"person": str, "zone": str, "carry": int, "user": str}, read)),
         ("POST", f"{PATH}/places", step({"names": dict}, learn)),
         ("POST", f"{PATH}/secrets", step({"secrets": list, "doubles": bool}, compare)),
-        ("POST", f"{PATH}/choice", step({"delta": float, "vocabulary": str, "accept": bool}, choose)),
+        ("POST", f"{PATH}/hold", step({"delta": float, "vocabulary": str}, hold)),
+        ("POST", f"{PATH}/choice", step({"delta": float, "vocabulary": str, "accept": bool, "hold": bool}, choose)),
         ("POST", f"{PATH}/finish", finish),
     ]
     return [Route(path, _owned(auth, call), methods=[method]) for method, path, call in routes]

@@ -58,6 +58,10 @@ class DraftAnswers:
     costs: Mapping[str, Any] | None = None
     delta: float | None = None
     vocabulary: str | None = None
+    held: Mapping[str, Any] | None = None
+    """What keeping part of delta back would cost, of the choice that it was asked for."""
+    share: float | None = None
+    """How much of delta is spent, where part of it is kept back."""
     entity: str | None = None
     """The tracker of Home Assistant that was chosen; its history is a file like others."""
     moving: bool = False

@@ -103,6 +103,8 @@ class SetupSteps:
                 "costs": costs,
                 "delta": answers.delta,
                 "vocabulary": answers.vocabulary,
+                "held": answers.held,
+                "share": answers.share,
                 "job": None if job is None else {"name": job.name, **asdict(job.far)},
                 "problem": self._problem,
             }
@@ -192,8 +194,28 @@ class SetupSteps:
             changed = replace(self.answers.without(4), secrets=tuple(dict.fromkeys(secrets)), doubles=doubles)
             self._begin("compare", 4, changed, work.compare, (changed.secrets, self.weeks, doubles), "costs")
 
-    def choose(self, delta: float, vocabulary: str, accept: bool) -> None:
-        """Still step 4: one of the choices; `accept` goes on where the habits are not true of later days."""
+    def hold(self, delta: float, vocabulary: str) -> None:
+        """Still step 4: what would it cost to keep part of this choice's delta back, for habits that are not true?"""
+        costs = self._settled(delta, vocabulary)
+        with self._lock:
+            answers = replace(self.answers, costs=costs, delta=None, vocabulary=None, held=None, share=None)
+            given = (answers.secrets, delta, vocabulary, answers.doubles)
+            self._begin("hold", 4, answers, work.held, given, "held")
+
+    def choose(self, delta: float, vocabulary: str, accept: bool, *, hold: bool = False) -> None:
+        """Still step 4: one of the choices; `accept` goes on where the habits are not true of later days, and `hold`
+        keeps part of delta back, as much as was found for this choice."""
+        with self._lock:
+            held = self.answers.held or {}
+            if hold and not (held.get("share") and (held["delta"], held["vocabulary"]) == (delta, vocabulary)):
+                raise DiscreetError("find out first what holding it on later days costs")
+        costs = self._settled(delta, vocabulary, accept=accept)
+        with self._lock:
+            share = held["share"] if hold else None
+            self._draft.keep(replace(self.answers, costs=costs, delta=delta, vocabulary=vocabulary, share=share))
+
+    def _settled(self, delta: float, vocabulary: str, *, accept: bool = True) -> Mapping[str, Any]:
+        """What the choices cost, of which this is one; others that are still being found out are not wanted."""
         with self._lock:
             costs, job = self._costs(), self._job
             if costs is None:
@@ -203,9 +225,8 @@ class SetupSteps:
             if costs["truth"]["holds"] is False and not accept:
                 raise DiscreetError("your recent days do not match your routine; tick that you want to continue anyway")
         if job is not None:
-            self.cancel()  # the other choices are not wanted
-        with self._lock:
-            self._draft.keep(replace(self.answers, costs=costs, delta=delta, vocabulary=vocabulary))
+            self.cancel()
+        return costs
 
     def finish(self) -> str:
         """Step 5: make the person's files and move them to their places, the settings last; the person's name.
@@ -231,6 +252,7 @@ class SetupSteps:
                 answers.costs["truth"]["summary"],
                 answers.doubles,
                 self._also(answers),
+                answers.share,
             )
             job = self._begin("make", 5, answers, work.make, given, None, file.parent)
         job.wait()

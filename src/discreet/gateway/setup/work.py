@@ -10,7 +10,7 @@ import datetime as dt
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ from discreet.places.palette import colour_of, colours_of, numbered
 from discreet.policy import Policy
 from discreet.setup import habits
 from discreet.setup.history import history_of, imported, users_of, whose
-from discreet.setup.steps import Setup, drawn
+from discreet.setup.steps import HELD, Setup, drawn
 
 if TYPE_CHECKING:
     from discreet.data.importing import Imported
@@ -249,6 +249,27 @@ def _choice(
     return {**choice_json(compared), "limits": limits, "told": told}
 
 
+def held(task: Task, secrets: Sequence[str], delta: float, vocabulary: str, doubles: bool = False) -> dict[str, Any]:
+    """How much of delta to spend, so that 9 of 10 of the person's own days stay within it before strangers, and what
+    that costs (`evaluation.hold`); a `share` of 0 where no share does."""
+    policy = at_delta(task.chosen(secrets, doubles=doubles).policy(), delta)
+    task.report("holding", 0, 0)
+    found = task.held(policy, vocabulary, HELD, lambda done, of: task.report("holding", done, of))
+    chosen, whole = found.of(found.share), found.of(1.0)
+    return {
+        "delta": delta,
+        "vocabulary": vocabulary,
+        "share": found.share,
+        "shown": chosen.utility,
+        "instead": whole.utility,
+        "beyond": chosen.beyond,
+        "without": whole.beyond,
+        "weeks": found.weeks,
+        "enough": found.history,
+        "guaranteed": found.guaranteed,
+    }
+
+
 def _told(output: Output) -> dict[str, str]:
     """As the day's strip draws it."""
     if isinstance(output, Released):
@@ -269,14 +290,16 @@ def make(
     truth: Mapping[str, Any],
     doubles: bool = False,
     also: str = "",
+    share: float | None = None,
 ) -> dict[str, Any]:
     """All files of the person in `out`, and the mechanism tried once."""
     task.report("writing", 0, 0)
     chosen, names = task.chosen(secrets, doubles=doubles), names_of(task.person, before)
-    decided = task.make(task.out, names, chosen.at(delta), vocabulary, truth)
+    decided = task.make(task.out, names, chosen.at(delta), vocabulary, truth, share)
     stage_settings(task.out, file, names, before, decided, also)
     task.report("trying", 0, 0)
     today, policy = dt.datetime.now(dt.UTC).date(), at_delta(chosen.policy(), delta)
+    policy = policy if share is None else replace(policy, share=share)
     try:
         decided.mechanism.make(task.routine.since(today), policy)  # type: ignore[arg-type]  # without end
     except DiscreetError as error:

@@ -40,6 +40,8 @@ STEPS: Schema = keyed(
         "entity": maybe(TEXT),
         "secrets": listed(TEXT),
         "doubles": YES,
+        "held": ANY,
+        "share": maybe(NUMBER),
         "job": ANY,
         "problem": maybe(TEXT),
     }
@@ -106,8 +108,16 @@ SETUP: Routes = {
     },
     f"{PATH}/places": {"post": _step("Names of places, by their numbers; null drops one", only({"names": NAMES}))},
     f"{PATH}/secrets": {"post": _step("What is secret", only({"secrets": listed(TEXT)}, {"doubles": YES}))},
+    f"{PATH}/hold": {
+        "post": _step(
+            "What keeping part of delta back for later days would cost", only({"delta": NUMBER, "vocabulary": TEXT})
+        )
+    },
     f"{PATH}/choice": {
-        "post": _step("How strict, and what may be told", only({"delta": NUMBER, "vocabulary": TEXT, "accept": YES}))
+        "post": _step(
+            "How strict, and what may be told; hold keeps as much of delta back as was found",
+            only({"delta": NUMBER, "vocabulary": TEXT, "accept": YES}, {"hold": YES}),
+        )
     },
     f"{PATH}/finish": {
         "post": Operation(
