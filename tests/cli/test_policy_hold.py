@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet import Clock
+from discreet.evaluation.hold import hold
 from discreet.models.store import save
 from discreet.policy import read_policy
 from tests.cli.conftest import Discreet, error_of
@@ -48,7 +49,11 @@ def test_the_share_is_written_and_every_other_line_stays(discreet: Discreet, fol
     assert (folder / "policy.toml").read_text(encoding="utf-8") == TEXT
 
 
-def test_where_only_silence_holds_nothing_is_written(discreet: Discreet, folder: Path, tmp_path: Path) -> None:
+def test_where_only_silence_holds_nothing_is_written(
+    discreet: Discreet, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert hold.__kwdefaults__ is not None
+    monkeypatch.setitem(hold.__kwdefaults__, "shares", (1.0,))  # of small ones it depends on the draws
     out = tmp_path / "held.toml"
     ran = discreet("policy", "hold", 0.9999, *arguments(folder, "--out", out))
     assert ran.code == 1
