@@ -44,9 +44,37 @@ def on_files(files: Any, config: Any) -> Any:
         "project/changelog.md": changelog.whole(ROOT),
         **dict(pages_outside()),
     }
+    made[SHIM] = (ROOT / "tools" / "iframe-worker.js").read_text(encoding="utf-8")
     for address, text in made.items():
         files.append(File.generated(config, address, content=text))
     return files
+
+
+SHIM = "assets/javascripts/iframe-worker.js"
+"""What the search needs where pages are opened from files. The theme would load it from another host."""
+
+THEIRS = "https://unpkg.com/iframe-worker/shim"
+
+LOADED = re.compile(r"""<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=["']?((?:https?:)?//[^"'>\s]+)""")
+"""What a browser would load from another host as soon as it shows a page."""
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Let a page load nothing from other hosts."""
+    return of_this_host(output, page.url)
+
+
+def on_post_template(output_content: str, template_name: str, config: Any) -> str:
+    """The same for pages that the theme makes, such as the one for addresses that lead nowhere."""
+    return of_this_host(output_content, template_name) if template_name.endswith(".html") else output_content
+
+
+def of_this_host(html: str, address: str) -> str:
+    """A page with the site's own copy of what its search needs; stops where it would load something else."""
+    own = html.replace(THEIRS, posixpath.relpath(SHIM, posixpath.dirname(address) or "."))
+    if found := LOADED.search(own):
+        raise SystemExit(f"{address}: this page would load {found[1]}; put a copy beside the site")
+    return own
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
