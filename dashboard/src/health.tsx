@@ -44,14 +44,16 @@ export function Notices({ person }: { person: string }) {
       {heard?.sources.filter((one) => one.quiet).map((one) => (
         <p key={one.source} class="problem" role="alert">{words.heard(one.source, since(one.heard))} {words.quiet}</p>
       ))}
-      {notice?.drifted && <Drifted />}
+      {notice?.drifted && <Drifted notice={notice} />}
     </div>
   );
 }
 
-/** Habits that no longer hold, and where they are learned again. */
-export const Drifted = () => (
-  <p class="problem drifted" role="alert">{texts.today.habitsDrifted}{" "}<a href="#places">{texts.routine.again}</a></p>
+/** Habits that no longer hold, and where they are learned again; or a reserve that is too small, where they do. */
+export const Drifted = ({ notice }: { notice: Notice }) => (
+  <p class="problem drifted" role="alert">
+    {notice.holds === false ? texts.today.habitsDrifted : texts.today.reserveShort}{" "}
+    <a href="#places">{texts.routine.again}</a></p>
 );
 
 /** What was heard of a person's sources, asked for again and again. */

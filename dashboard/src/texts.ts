@@ -216,6 +216,8 @@ export const texts = {
     habitsHold: "Your recent days match your routine.",
     habitsUnknown: "It is too early to say whether your recent days match your routine.",
     habitsDrifted: "Your days no longer match your routine, so the limits may not hold.",
+    reserveShort: "On too many recent days, somebody who learned your routine elsewhere could find out more than the "
+      + "limit. What is reserved for that is no longer enough.",
     figures: "Figures",
     noBeliefs: "For this day there are no guesses to show: they are kept for the last days only.",
     noSecrets: "You have no secrets yet.",

@@ -190,7 +190,7 @@ function Habits({ person, last }: { person: string; last: string }) {
   if (!notice) return <p class="quiet">{words.habitsAsked}</p>;
   return (
     <>
-      {notice.drifted ? <Drifted />
+      {notice.drifted ? <Drifted notice={notice} />
         : <p class="quiet">{notice.holds ? words.habitsHold : words.habitsUnknown}</p>}
       <details><summary>{words.figures}</summary><p class="quiet">{asHere(notice.words)}</p></details>
     </>
