@@ -6,6 +6,7 @@ A search or a solver has tolerances of its own, beside its code: what they retur
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterable
 from typing import Any, Final, overload
 
@@ -149,11 +150,14 @@ def digest_of(parts: Iterable[object]) -> bytes:
     digest = hashlib.sha256()
     for part in parts:
         data = _little_endian(part) if isinstance(part, np.ndarray) else repr(part).encode()
-        digest.update(str(len(data)).encode() + b":" + data)
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
     return digest.digest()
 
 
 def _little_endian(array: npt.NDArray[Any]) -> bytes:
+    if array.dtype.isnative and sys.byteorder == "little":
+        return array.tobytes()
     return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
 
 

@@ -164,12 +164,12 @@ class Policy:
         """Every context that is secret at some time."""
         return frozenset().union(*(secret.contexts for secret in self.secrets))
 
-    @property
+    @cached_property
     def bounds_any(self) -> bool:
         """Whether some secret is about "at some slot"."""
         return any(secret.at == "any" for secret in self.secrets)
 
-    @property
+    @cached_property
     def beyond_a_day(self) -> bool:
         """Whether some window is longer than a day: then tables go by date."""
         return any(secret.over != "day" for secret in self.secrets)

@@ -265,20 +265,24 @@ class Decider:
 
         What is cut goes to the state's likeliest other output, where it is lost; a state that has none keeps it.
         """
-        states = np.arange(len(weights))
-        beyond = np.concatenate([view.beyond for view in slot.views])
-        mass = np.repeat([view.mass for view in slot.views], [len(view.beyond) for view in slot.views], axis=0)
+        states, silence = np.arange(len(weights)), self.vocabulary.silence
+        views = slot.views
+        if len(views) == 1:
+            beyond, mass = views[0].beyond, np.broadcast_to(views[0].mass, views[0].beyond.shape)
+        else:
+            beyond = np.concatenate([view.beyond for view in views])
+            mass = np.repeat([view.mass for view in views], [len(view.beyond) for view in views], axis=0)
         for o in failing.tolist():
-            over = np.flatnonzero(excess[o] > 0)
+            over = (excess[o] > 0).nonzero()[0]
             raising = np.maximum(beyond[over], 0.0)  # (rows, A)
             told = (raising * mass[over] * weights[:, o]).sum(axis=1)
-            shares = np.full(len(over), 1.0)  # of what raises each row; all, where nothing that is told does
+            shares = np.ones(len(over))  # of what raises each row; all, where nothing that is told does
             np.divide(2 * excess[o, over], told, out=shares, where=told > 0)
-            shares = np.minimum(shares, 1.0)
-            share = np.where(raising > 0, shares[:, None], 0.0).max(axis=0)  # (A,)
+            np.minimum(shares, 1.0, out=shares)
+            share = ((raising > 0) * shares[:, None]).max(axis=0)  # (A,)
             cut = np.ceil(share * weights[:, o]).astype(np.int64)
             others = weights.copy()
-            others[:, [o, self.vocabulary.silence]] = 0
+            others[:, o] = others[:, silence] = 0
             likeliest = others.argmax(axis=1)
             cut[others[states, likeliest] >> 20 < cut] = 0  # also where there is no other output
             weights[:, o] -= cut

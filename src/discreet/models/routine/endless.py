@@ -160,8 +160,7 @@ class EndlessChain:
         """Where in the cycle a slot is; None where priors do not repeat (yet)."""
         if not self.cyclic_at(t) or self.routine.period is None:
             return None
-        date, slot = self.date_of(t)
-        return (date - MONDAY).days % self.routine.period * self.day_slots + slot
+        return ((self.start - MONDAY).days * self.day_slots + t) % (self.routine.period * self.day_slots)
 
     def unrolled(self, days: int) -> MarkovChain:
         """The chain of the first `days` days, T slots each, from the first slot on."""
