@@ -24,9 +24,14 @@ class Form(NamedTuple):
 
 def form_of(values: Sequence[str]) -> Form | None:
     """The form that all of these values have; None if they have none of those known here, as ISO 8601 has not."""
-    found = [PARTS.fullmatch(value.strip()) for value in values if value.strip()]
-    parts = [one for one in found if one is not None]
-    if not parts or len(parts) < len(found):
+    parts = []
+    for value in map(str.strip, values):
+        found = PARTS.fullmatch(value)
+        if found is not None:
+            parts.append(found)
+        elif value:
+            return None  # most often at the first: ISO 8601
+    if not parts:
         return None
     first = parts[0]
     if len({_shape(one) for one in parts}) > 1:

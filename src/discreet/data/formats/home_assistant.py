@@ -15,9 +15,12 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from math import isnan
 from pathlib import Path, PurePath
 from types import NoneType
 from typing import Any, BinaryIO
+
+import numpy as np
 
 from discreet.data.instants import SECOND
 from discreet.data.json_objects import BYTE_ORDER_MARK, loads, parsed_objects
@@ -125,11 +128,14 @@ class HomeAssistantCsv:
 
 def _columns(fields: pl.DataFrame, first: int) -> Iterator[Alike | list[tuple[int, EntryContent]]]:
     """Lines that are somebody's at a time and in a state, and each of the others."""
+    entities, states = fields["entity_id"].unique(), fields["state"].unique()  # few, and looked at once
+    told = states.str.contains(STATE) & ~states.str.to_lowercase().is_in(NOWHERE)
     numbered = fields.with_row_index("number", first).with_columns(
-        user=pl.col("entity_id").str.extract(USER), instant=plain_instants(fields["last_changed"])
+        user=pl.col("entity_id").replace_strict(entities, entities.str.extract(USER), return_dtype=pl.String),
+        instant=plain_instants(fields["last_changed"]),
+        told=pl.col("state").replace_strict(states, told, return_dtype=pl.Boolean),
     )
-    usual = pl.col("user").is_not_null() & pl.col("instant").is_not_null() & pl.col("state").str.contains(STATE)
-    usual &= ~pl.col("state").str.to_lowercase().is_in(NOWHERE)
+    usual = pl.col("user").is_not_null() & pl.col("instant").is_not_null() & pl.col("told")
     rows = numbered.filter(usual)
     context = rows["state"].replace(NOT_HOME, AWAY)
     nothing = [None] * rows.height
@@ -197,37 +203,43 @@ def _told_of(some: list[Any]) -> Iterator[tuple[int, EntryContent]]:
 def _alike(some: list[Any]) -> Alike | None:
     """Rows of the database as columns; None where one is odd in any way, so that `_row_of_database` says what it is."""
     numbers, entities, states, times, attributes = zip(*some, strict=True)
-    if not set(map(type, times)) <= {int, float} or not all(map(_usual_time, times)):
+    if not set(map(type, times)) <= {int, float} or not _within(times):
         return None
     try:
-        positions = list(map(_position, attributes))
+        held = [loads(one) if one else {} for one in attributes]
+        latitudes = [one.get("latitude") for one in held]
+        longitudes = [one.get("longitude") for one in held]
+        accuracies = [one.get("gps_accuracy") for one in held]
     except (ValueError, RecursionError, TypeError, AttributeError):
         return None
-    latitudes, longitudes, accuracies = zip(*positions, strict=True)
-    if not set(map(type, latitudes + longitudes)) <= {float, NoneType} or not set(map(type, accuracies)) <= NUMBERS:
+    if None in latitudes or None in longitudes:  # a half of a position is none
+        for place, position in enumerate(zip(latitudes, longitudes, strict=True)):
+            if None in position:
+                latitudes[place] = longitudes[place] = accuracies[place] = None
+    if not set(map(type, latitudes)) | set(map(type, longitudes)) <= {float, NoneType}:
         return None
-    if [one for one in (*latitudes, *longitudes, *accuracies) if one is not None and not abs(one) < FARTHEST]:
+    if not set(map(type, accuracies)) <= NUMBERS or not _within([*latitudes, *longitudes, *accuracies]):
         return None
     users = {entity: _user(_text(entity)) for entity in set(entities)}
     contexts = {state: _context(_text(state)) for state in set(states)}
     if None in users.values():
         return None
-    instants = [round(time * SECOND) for time in times]
+    instants = _instants(times)
     whose, where = [users[one] for one in entities], [contexts[one] for one in states]
     return Alike(numbers, whose, instants, latitudes, longitudes, accuracies, where)
 
 
-def _position(attributes: bytes) -> tuple[Any, Any, Any]:
-    """Latitude, longitude and accuracy as they are written; a half of a position is none."""
-    held = loads(attributes) if attributes else {}
-    latitude, longitude = held.get("latitude"), held.get("longitude")
-    if latitude is None or longitude is None:
-        return None, None, None
-    return latitude, longitude, held.get("gps_accuracy")
+def _instants(times: Sequence[float]) -> Sequence[int] | pl.Series:
+    """Seconds as microseconds, to the nearest; whole numbers of seconds are multiplied as such."""
+    if int in set(map(type, times)):
+        return [round(time * SECOND) for time in times]
+    return pl.Series(np.rint(np.array(times) * SECOND).astype(np.int64))
 
 
-def _usual_time(seconds: float) -> bool:
-    return abs(seconds) < FARTHEST
+def _within(numbers: Sequence[float | None]) -> bool:
+    """Whether all that there are can be reckoned with; what is not a number cannot."""
+    some = [one for one in numbers if one is not None]
+    return not some or (min(some) > -FARTHEST and max(some) < FARTHEST and not isnan(sum(some)))
 
 
 def _text(held: object) -> object:
@@ -253,11 +265,12 @@ def row_of(said: Any, entity: object) -> EntryContent:
     user = _user(entity)
     if user is None:
         return _other(entity)
-    text = inside(said, "last_updated") or inside(said, "last_changed")
+    held: dict[str, Any] = said if isinstance(said, dict) else {}
+    text = held.get("last_updated") or held.get("last_changed")
     instant = instant_of(text)
     if instant is None:
         return Fault(0, "last_changed", text, "is not a time with an offset")
-    return _row(user, inside(said, "state"), instant, inside(said, "attributes"))
+    return _row(user, held.get("state"), instant, held.get("attributes"))
 
 
 def _row_of_database(entity: object, state: object, time: object, attributes: object) -> EntryContent:
@@ -280,11 +293,12 @@ def _row(user: str, state: object, instant: int, attributes: Any) -> EntryConten
     context = _context(state)
     if context is None:
         return "unknown or unavailable"
-    latitude, longitude = number_of(inside(attributes, "latitude")), number_of(inside(attributes, "longitude"))
+    if not isinstance(attributes, dict):
+        return user, instant, None, None, None, context
+    latitude, longitude = number_of(attributes.get("latitude")), number_of(attributes.get("longitude"))
     if latitude is None or longitude is None:
-        latitude = longitude = None
-    accuracy = None if latitude is None else number_of(inside(attributes, "gps_accuracy"))
-    return user, instant, latitude, longitude, accuracy, context
+        return user, instant, None, None, None, context
+    return user, instant, latitude, longitude, number_of(attributes.get("gps_accuracy")), context
 
 
 def _context(state: object) -> str | None:
