@@ -7,6 +7,7 @@ await look(async () => {
   await page.click("text=New view");
   await page.fill("[name=name][pattern]", "friends");
   await page.fill("[aria-label='home is shown as']", "in");
+  await page.fill("[aria-label='clinic is shown as']", "in");
   await page.fill("[aria-label='work is shown as']", "busy");
   await page.fill("[name=rest]", "out");
   await seen("view");
@@ -34,11 +35,18 @@ await look(async () => {
   await page.click("form.card button");
   await page.waitForSelector("li:has-text('hall') .sees strong");
   for (const name of ["kitchen", "hall"]) {
-    const own = page.locator(`li:has(h2:text-is('${name}'))`);
-    await own.locator(".sees .map :is(.shape, .spot)").first().waitFor({ state: "attached" });
-    const said = await own.locator(".sees strong").textContent();
+    const card = page.locator(`li:has(h2:text-is('${name}'))`);
+    await card.locator(".sees .map :is(.shape, .spot)").first().waitFor({ state: "attached" });
+    const said = await card.locator(".sees strong").textContent();
     holds(said.startsWith(`${name} sees: ${name === "hall" ? "home" : "in"} since`), said);
   }
+  // For the owner alone: what this application cannot tell apart.
+  await page.waitForSelector("li:has-text('kitchen') .sees p:has-text('you could be at')");
+  const apart = await page.textContent("li:has-text('kitchen') .sees p.quiet");
+  holds(/^For this app you could be at (home or clinic|clinic or home): it cannot tell which\.$/.test(apart), apart);
+  const painted = await page.locator("li:has-text('kitchen') .sees svg rect:has(title)").first().getAttribute("fill");
+  const own = await page.evaluate(async () => Object.values(await (await fetch("v1/owner/people/jane/colours")).json()));
+  holds(!own.includes(painted), "what joins two places has the colour of one");
   await page.click("[aria-label='Details: kitchen']");
   await page.waitForSelector(".gets pre");
   await seen("gets");
@@ -50,7 +58,7 @@ await look(async () => {
   const lines = shown[2].trim().split(/\r?\n/);
   holds(lines.every((line) => again.includes(line)), "what it gets is not what it is sent");
   holds(now.startsWith("{"), "the token does not read");
-  holds(!shown.join("").includes("clinic"), "a place of no group is told");
+  holds(!shown.join("").includes("clinic"), "a place that is joined with another is told by its name");
 
   // A phone takes all that it needs from one link, which is also its code.
   await page.selectOption("form select:has(option[value=source])", "source");
@@ -59,9 +67,9 @@ await look(async () => {
   await page.waitForSelector(".scanned a[href^='owntracks:///config?inline=']");
   const inline = new URL(await page.getAttribute(".scanned a", "href")).searchParams.get("inline");
   const phone = JSON.parse(Buffer.from(inline, "base64").toString());
-  const own = await page.inputValue(".once input");
+  const code = await page.inputValue(".once input");
   holds(phone._type === "configuration" && phone.mode === 3 && phone.auth && phone.url === `${address}/pub`
-    && phone.username === person && phone.password === own, `a phone is told ${JSON.stringify(phone)}`);
+    && phone.username === person && phone.password === code, `a phone is told ${JSON.stringify(phone)}`);
   holds((await page.getAttribute(".scanned .qr", "aria-label")).endsWith("pocket"), "the code is not of this phone");
   await page.waitForSelector(".once [role=status]:has-text('Waiting for the phone')");
   const sent = await fetch(phone.url, { method: "POST",
@@ -80,6 +88,13 @@ await look(async () => {
   await page.goto("about:blank");
   await page.context().clearCookies();
   await page.goto(link);
+  // For a friend: a sentence and a strip, and every byte of it below.
+  await page.waitForSelector(".own-gets .sees strong");
+  holds(/^This app (sees: (in|busy|out)|has seen nothing) since /.test(await page.textContent(".own-gets .sees strong")), "there is no sentence");
+  const fills = await page.locator(".own-gets .sees svg rect:has(title)").evaluateAll((all) => all.map((one) => one.getAttribute("fill")));
+  holds(fills.length >= 1 && fills.every((one) => one.startsWith("#")), `a place has no colour: ${fills}`);
+  holds(!(await page.content()).includes("clinic"), "a friend is told which places a view joins");
+  await page.click(".own-gets summary");
   await page.waitForSelector(".own-gets pre");
   holds(!page.url().includes(secret), "the token stays in the address");
   await seen("own-gets");
@@ -90,5 +105,5 @@ await look(async () => {
   await page.waitForSelector(".problem");
   await page.fill("[name=secret]", secret);
   await page.click("form button");
-  await page.waitForSelector(".own-gets pre");
+  await page.waitForSelector(".own-gets .sees strong");
 });

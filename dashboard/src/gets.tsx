@@ -1,7 +1,17 @@
 import "./applications.css";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { applications, type Gets } from "./api";
+import { label, setColours } from "./labels";
+import { eventsOf, Seen } from "./sees";
 import { texts } from "./texts";
+
+const HUES = ["#59a9dd", "#f3d761", "#c2740a", "#99e5f9", "#b8b276", "#678a84", "#a5c8be", "#a06adb"];
+
+/** A colour for each word that was sent: whoever has a token does not know those of the owner's places. */
+function paint(gets: Gets): void {
+  const labels = new Set(eventsOf(gets).flatMap((one) => label(one) ?? []).filter((one) => one !== "unknown"));
+  setColours(Object.fromEntries([...labels].sort().map((one, k) => [one, HUES[k % HUES.length] ?? ""])));
+}
 
 /** What one token gets, to the byte. */
 function Shown({ gets }: { gets: Gets }) {
@@ -41,7 +51,9 @@ export function OwnGets() {
   const [problem, setProblem] = useState("");
   const look = useCallback(async (given: string) => {
     try {
-      setGets(await applications.ownGets(given));
+      const found = await applications.ownGets(given);
+      paint(found);
+      setGets(found);
       setProblem("");
     } catch (error) {
       setProblem((error as Error).message || texts.failed);
@@ -61,7 +73,8 @@ export function OwnGets() {
       {problem && <p class="problem" role="alert">{problem}</p>}
       {gets ? (
         <>
-          <Shown gets={gets} />
+          <Seen gets={gets} name={words.thisApp} map={null} />
+          <details><summary>{words.bytes}</summary><Shown gets={gets} /></details>
           <button type="button" class="quiet" onClick={() => look(secret)}>{words.again}</button>
         </>
       ) : (

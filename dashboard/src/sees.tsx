@@ -8,6 +8,9 @@ import { texts } from "./texts";
 
 type Event = Told & { start: string; end: string; latitude?: number; longitude?: number; radius?: number };
 
+/** Of words that stand for several places, which have no colour of their own. */
+const JOINED = ["#d57cc1", "#9db7a3", "#a37ef4", "#d38327", "#80b7dd", "#83874d", "#d2c300", "#b2d8d6"];
+
 const AGAIN = 30_000; // milliseconds until it is asked for again
 
 /** The slots that a token was sent, from the answer of its stream. */
@@ -30,7 +33,6 @@ function placesOf(last: Event, joined: string[], map: Drawn | null): Place[] {
 
 /** As this application sees one: a sentence, what it cannot tell apart, and its last slots. */
 export function Sees({ token, name }: { token: string; name: string }) {
-  const words = texts.applications;
   const [gets, setGets] = useState<Gets | null>(null);
   const [map, setMap] = useState<Drawn | null>(null);
   const person = gets?.person;
@@ -43,7 +45,12 @@ export function Sees({ token, name }: { token: string; name: string }) {
     const timer = setInterval(look, AGAIN);
     return () => clearInterval(timer);
   }, [token]);
-  if (!gets) return null;
+  return gets && <Seen gets={gets} name={name} map={map} />;
+}
+
+/** What was sent as a sentence, a map and a strip; `map` is the owner's, for what a view joins. */
+export function Seen({ gets, name, map }: { gets: Gets; name: string; map: Drawn | null }) {
+  const words = texts.applications;
   const events = eventsOf(gets);
   const last = events.at(-1);
   if (!last) return <p class="sees">{words.seesNotYet(name)}</p>;
@@ -54,19 +61,30 @@ export function Sees({ token, name }: { token: string; name: string }) {
   while (first > 0 && labels[first - 1] === now) first -= 1;
   const since = time(events[first]?.start ?? last.start);
   const joined = (now !== null && gets.groups?.[now]) || [];
+  const fill = (word: string) => {
+    const [one, ...more] = gets.groups?.[word] ?? [word];
+    const number = Object.keys(gets.groups ?? {}).sort().indexOf(word);
+    return more.length ? (JOINED[number % JOINED.length] ?? "") : colour(one ?? word);
+  };
   const places = placesOf(last, joined, map);
   return (
     <div class="sees">
       <p><strong>{now === null ? words.seesNothing(name, since) : words.sees(name, now, since)}</strong></p>
+      {now === null && <p class="quiet">{words.gap}</p>}
       {joined.length > 1 && <p class="quiet">{words.apart(joined)}</p>}
       {places.length > 0 && <PlaceMap label={words.where(name)} places={places} picked={null} pick={() => undefined}
         tiles={map?.tiles} />}
       <svg viewBox={`0 0 ${events.length} 10`} preserveAspectRatio="none" role="img" aria-label={words.seen(name)}>
         <rect width={events.length} height="10" fill="var(--silence)" />
-        {runs(labels).map((run) => <rect key={run.from} x={run.from} width={run.length} height="10"
-          fill={colour(gets.groups?.[run.label]?.[0] ?? run.label)}><title>{run.label}</title></rect>)}
+        {runs(labels).map((run) => <rect key={run.from} x={run.from} width={run.length} height="10" fill={fill(run.label)}><title>{run.label}</title></rect>)}
       </svg>
       <p class="hours" aria-hidden="true"><span>{time(events[0]?.start ?? last.start)}</span><span>{time(last.end)}</span></p>
+      <ul class="legend" aria-hidden="true">
+        {[...new Set(labels)].map((one) => (
+          <li key={one}><svg viewBox="0 0 10 10"><rect width="10" height="10" fill={one === null ? "var(--silence)" : fill(one)} />
+          </svg>{one ?? texts.today.silent}</li>
+        ))}
+      </ul>
     </div>
   );
 }

@@ -548,12 +548,15 @@ export const texts = {
       drop: "Drop files here",
       choose: "Choose files",
       limit: (mb: string) => `Up to ${mb} altogether.`,
-      formats: "Which files can I bring?",
+      formats: "Which files can I bring, and where are they?",
       known: [
-        "Google Timeline: the export from your phone, or the zip from Takeout",
-        "OwnTracks: the recorder's .rec files, or its JSON",
-        "Home Assistant: an export of its history",
-        "GPX tracks, GeoLife .plt",
+        "Google Maps on Android: the phone's settings, Location, Location services, Timeline, Export Timeline data",
+        "Google Maps on an iPhone: your picture, Settings, Personal content, Export Timeline data",
+        "Google Takeout: Location History as JSON, the zip as it is",
+        "OwnTracks: the Recorder's .rec files, or its JSON",
+        "Home Assistant: home-assistant_v2.db of its configuration folder, or an export of its history",
+        "Apple Health, Strava, Garmin: the archive that they let you download",
+        "Tracks: GPX, KML, KMZ, TCX, FIT, GeoLife .plt",
         "A table (CSV or Parquet) with timestamp, latitude and longitude, or timestamp and place",
         "Any of these in a zip",
       ],
@@ -738,6 +741,7 @@ export const texts = {
     seesNotYet: (name: string) => `${name} sees nothing yet`,
     apart: (places: string[]) => places.length > 1
       ? `For this app you could be at ${list(places, "disjunction")}: it cannot tell which.` : "",
+    gap: "A gap looks the same whatever it hides.",
     seen: (name: string) => `What ${name} saw lately`,
     where: (name: string) => `Where ${name} sees you`,
     gets: "Details",
@@ -768,6 +772,8 @@ export const texts = {
 
   gets: {
     heading: (person: string) => `What this app gets about ${person}`,
+    thisApp: "This app",
+    bytes: "Every byte of it",
     ask: "What an app gets",
     askWords: "Enter the app's token. You will see exactly what the app sees, and nothing else.",
     token: "Token",
