@@ -8,6 +8,7 @@ await look(async () => {
   await enter();
   await page.waitForSelector("text=Problem with the disk: It is full.");
   await page.waitForSelector("text=phone: last message");
+  await page.waitForSelector("text=It counts now, because it moved last.");
   await page.waitForSelector("text=2 messages could not be decrypted");
   await seen("health");
 

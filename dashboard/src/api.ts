@@ -47,10 +47,15 @@ export interface PausedDays { earliest: string; today: string; pauses: { first: 
 export interface Notice { person: string; date: string; drifted: boolean; holds: boolean | null; words: string }
 /** Whether everything works, and what does not. */
 export interface Ready { ready: boolean; reasons?: { part: string; words: string }[] }
+/** `use` says whether it counts at present, another does, or the settings leave it out. */
+export interface Source {
+  source: string; heard: string; usual: number; quiet: boolean; use: "believed" | "others" | "ignored";
+}
 /** When each source was heard last; what came and could not be used, by what was wrong. */
 export interface Heard {
-  sources: { source: string; heard: string; usual: number; quiet: boolean }[]; refused: Record<string, number>;
-  now: number;
+  sources: Source[]; refused: Record<string, number>; now: number;
+  /** The one that counts, by the settings; null for the one that moved last. */
+  phone: string | null;
   /** Whether the broker is away; null where there is none. */
   broker: boolean | null;
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { api, type Heard, type Notice, type Ready } from "./api";
+import { api, type Heard, type Notice, type Ready, type Source } from "./api";
 import { since } from "./locale";
 import { useNow } from "./now";
 import { texts } from "./texts";
@@ -41,13 +41,16 @@ export function Notices({ person }: { person: string }) {
   const words = texts.health;
   return (
     <div class="notices">
-      {heard?.sources.filter((one) => one.quiet).map((one) => (
+      {heard?.sources.filter(isMissed).map((one) => (
         <p key={one.source} class="problem" role="alert">{words.heard(one.source, since(one.heard))} {words.quiet}</p>
       ))}
       {notice?.drifted && <Drifted notice={notice} />}
     </div>
   );
 }
+
+/** Quiet for longer than usual, and not left out by the settings. */
+export const isMissed = (one: Source) => one.quiet && one.use !== "ignored";
 
 /** Habits that no longer hold, and where they are learned again; or a reserve that is too small, where they do. */
 export const Drifted = ({ notice }: { notice: Notice }) => (
@@ -68,7 +71,7 @@ export function useHeard(person: string): Heard | null {
   return heard;
 }
 
-/** When each source was heard last, and what came that could not be used. */
+/** When each source was heard last, which of several counts, and what came that could not be used. */
 export function Sources({ heard }: { heard: Heard | null }) {
   useNow(10);
   if (!heard) return null;
@@ -79,10 +82,13 @@ export function Sources({ heard }: { heard: Heard | null }) {
       <h2 id="sources">{words.sources}</h2>
       {heard.sources.length === 0 && <p>{words.never}</p>}
       {heard.sources.map((one) => {
-        const said = words.heard(one.source, since(one.heard));
-        return one.quiet ? <p key={one.source} class="problem" role="alert">{said} {words.quiet}</p>
+        const several = heard.sources.length > 1 || one.use === "ignored";
+        const said = words.heard(one.source, since(one.heard)) + (several ? words.use(one.use, heard.phone) : "");
+        return isMissed(one) ? <p key={one.source} class="problem" role="alert">{said} {words.quiet}</p>
           : <p key={one.source} class="quiet">{said}</p>;
       })}
+      {heard.phone && heard.sources.every((one) => one.use === "ignored") &&
+        <p class="problem" role="alert">{words.unknown(heard.phone)}</p>}
       {refused.map(([why, number]) => <p key={why} class="problem">{words.refused(why, number)}</p>)}
     </section>
   );

@@ -129,6 +129,12 @@ export const texts = {
     sources: "Your phone and other sources",
     never: "Nothing has arrived in the last two weeks.",
     heard: (source: string, seconds: number) => `${source}: last message ${ago(seconds)}.`,
+    use: (use: string, phone: string | null) => ({
+      believed: phone ? " It is the one that counts." : " It counts now, because it moved last.",
+      ignored: ` Not used: discreet.toml says that ${phone} counts.`,
+    }[use] ?? ""),
+    unknown: (phone: string) =>
+      `discreet.toml says that ${phone} counts, and nothing of that name was heard in the last two weeks.`,
     quiet: "That is longer than usual. Check its battery, network and settings.",
     refused: (why: string, many: number) => `${plural(many, "message")} ${{
       wrong_key: "could not be decrypted: the phone uses a different key than discreet.toml.",
@@ -144,6 +150,7 @@ export const texts = {
     label: "Status",
     heard: (source: string, seconds: number) => `${source} heard ${ago(seconds)}`,
     quiet: (source: string, seconds: number) => `${source} is quiet: last heard ${ago(seconds)}`,
+    counts: (source: string) => `${source} counts`,
     broker: (away: boolean) => (away ? "the broker is away" : "broker connected"),
     unheard: "Nothing heard from your phone yet",
     next: (time: string, seconds: number) => `next update at ${time}${seconds > 0 && seconds < 3600 ? `, ${until(seconds)}` : ""}`,

@@ -5,7 +5,7 @@ import { Calendar } from "./calendar";
 import { useDays, type Looked } from "./days";
 import { Export } from "./export";
 import { Help } from "./help";
-import { Drifted, Sources, useHeard } from "./health";
+import { Drifted, isMissed, Sources, useHeard } from "./health";
 import { toldUntil } from "./labels";
 import { asHere, clock, dayName, moved, ownZone, since } from "./locale";
 import { useNow } from "./now";
@@ -114,10 +114,12 @@ function Status({ days, day, beliefs, heard }: { days: Days; day: Day; beliefs: 
   const told = toldUntil(day);
   const ahead = day.slots[told]?.end ?? days.next;
   const near = beliefs.secrets.filter((one) => isNear(one, told)).map((one) => one.name);
-  const quiet = heard?.sources.find((one) => one.quiet);
+  const quiet = heard?.sources.find(isMissed);
+  const counts = heard && heard.sources.length > 1 ? heard.sources.find((one) => one.use === "believed") : undefined;
   const parts = [
     quiet ? words.quiet(quiet.source, since(quiet.heard))
       : latest ? words.heard(latest.source, since(latest.heard)) : words.unheard,
+    ...(counts ? [words.counts(counts.source)] : []),
     words.next(clock(day.zone)(ahead), Math.max(0, -since(ahead))),
     ...(beliefs.secrets.length ? [near.length ? words.near(near) : words.roomy] : []),
     ...(heard && heard.broker !== null ? [words.broker(heard.broker)] : []),

@@ -38,6 +38,7 @@ def test_what_an_owner_is_told_and_another_password(tmp_path: Path) -> None:
             gateway = web.served.gateway
             now = int(gateway.wall() * SECOND)
             await gateway.accept([Reading("jane", "phone", now - 60 * SECOND, label="home")])
+            await gateway.accept([Reading("jane", "tablet", now - 90 * SECOND, label="home")])
             for _ in range(2):
                 gateway.refused.count("jane", "wrong_key")
             gateway.health.broken("disk", "the disk is full", "It is full")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from discreet import Clock
 from discreet.contexts import UNKNOWN
-from discreet.gateway.slots.person import PersonConfig, context_of
+from discreet.gateway.slots.person import PersonConfig, believed, context_of
 from discreet.gateway.store.own_store import OwnStore, Reading
 from discreet.live import standing
 from discreet.live.slots import instants
@@ -174,6 +174,38 @@ def test_the_newest_change_is_believed(tmp_path: Path, readings: list[Reading], 
     own.read(readings)
     who = replace(WHO, sources=("b", "a"))
     assert context_of(own, who, SPRING, 5) == wanted
+    own.close()
+
+
+TWO_PHONES = [
+    *(said("owntracks/tablet", hours, "home") for hours in (-3, -1, 0.5)),
+    said("owntracks/pixel", -2, "home"),
+    said("owntracks/pixel/event", -1.5, "clinic"),
+    said("4f/watch", -0.5, "office"),
+]
+
+
+@pytest.mark.parametrize(
+    ("phone", "wanted", "newest"),
+    [
+        pytest.param(None, "office", "4f/watch", id="the one that moved last"),
+        ("pixel", "clinic", "owntracks/pixel/event"),
+        ("tablet", "home", "owntracks/tablet"),
+        ("owntracks", "clinic", "owntracks/pixel/event"),
+        ("watch", "office", "4f/watch"),
+        ("4f", "office", "4f/watch"),
+        pytest.param("pix", UNKNOWN, None, id="part of a name is nobody's"),
+    ],
+)
+def test_of_several_phones_the_one_that_the_settings_name_counts_alone(
+    tmp_path: Path, phone: str | None, wanted: str, newest: str | None
+) -> None:
+    own = OwnStore(tmp_path / "own.db")
+    own.read(TWO_PHONES)
+    who = replace(WHO, phone=phone)
+    assert context_of(own, who, SPRING, 5) == wanted
+    assert believed(own, who, BEGINS / SECOND + 60) == newest
+    assert believed(own, who, BEGINS / SECOND - 4 * 3600) is None, "before anything was said"
     own.close()
 
 

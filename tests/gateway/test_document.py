@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from discreet.cli import run
 from discreet.clock import Clock
 from discreet.errors import DiscreetError
+from discreet.gateway.app import plan_of
 from discreet.gateway.config.document import edited, section_text
 from discreet.gateway.config.settings import Settings
 from discreet.gateway.setup.files import names_of, stage_settings
@@ -134,6 +135,18 @@ def test_somebody_who_is_set_up_again_changes_one_line(folder: Path) -> None:
     assert found.replace('name = "adaptive"\n', "") == changed
     joined(folder, "jane", Spec("adaptive", {"outputs": "suppress", "memory": "last"}))
     assert file.read_bytes().decode() == found, "what says the same already is not written"
+
+
+def test_the_phone_that_counts_stays_when_somebody_is_set_up_again(folder: Path) -> None:
+    file = folder / "discreet.toml"
+    text = BY_HAND.replace("looked at in May", 'looked at in May\nphone = "pixel"')
+    file.write_text(text, encoding="utf-8")
+    assert Settings.read(file).people["jane"].phone == "pixel"
+    joined(folder, "jane", Spec("adaptive", {"outputs": "suppress"}))
+    found = Settings.read(file).people["jane"]
+    assert found.phone == "pixel"
+    assert found.mechanism.options == {"outputs": "suppress"}
+    assert plan_of(Settings.read(file)).people[0].phone == "pixel"
 
 
 def test_the_clock_of_settings_that_have_none_is_added(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,9 @@ from discreet.gateway.store.own_store import OwnStore, Reading
 from discreet.gateway.wires.mqtt.publisher import TOLD
 from discreet.gateway.wires.mqtt.subscriber import SOURCE
 from discreet.gateway.wires.owntracks_source import OwnTracksSource
-from tests.gateway.people import START
+from tests.gateway.people import START, WHERE, person_config
 from tests.gateway.test_day import logged_in
-from tests.gateway.web import opened
+from tests.gateway.web import ROUTINE, opened
 
 NOW = START.timestamp()
 HOUR = 3600.0
@@ -98,6 +99,32 @@ def test_wrong_keys_and_readings_that_cannot_be_used_are_counted_for_the_owner(
             assert [(one["source"], one["heard"]) for one in found["sources"]] == [
                 ("owntracks/phone", START.isoformat())
             ]
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("phone", [None, "pixel", "lost"])
+def test_the_owner_sees_which_of_several_phones_counts(tmp_path: Path, phone: str | None) -> None:
+    """And it is decided by that one: the tablet stays at home and says so again and again."""
+    who = replace(person_config(routine=ROUTINE, outputs="suppress"), phone=phone)
+
+    async def story() -> None:
+        async with opened(tmp_path, people=(who,)) as web:
+            begins = int(NOW * 1e6)
+            tablet = [Reading("jane", "owntracks/tablet", begins + k * 600_000_000, WHERE["home"]) for k in range(6)]
+            pixel = Reading("jane", "owntracks/pixel", begins + 60_000_000, WHERE["work"])
+            await web.pass_slot(*tablet, pixel)
+            await logged_in(web)
+            found = (await web.client.get("/v1/owner/people/jane/sources")).json()
+            others = "others" if phone is None else "ignored"
+            pixels = "ignored" if phone == "lost" else "believed"
+            assert found["phone"] == phone
+            assert {one["source"]: one["use"] for one in found["sources"]} == {
+                "owntracks/tablet": others,
+                "owntracks/pixel": pixels,
+            }
+            true = web.served.gateway.keeper.own.truth("jane", START.date())
+            assert true == {0: "unknown" if phone == "lost" else "work"}
 
     asyncio.run(story())
 

@@ -158,6 +158,7 @@ def plan_of(settings: Settings) -> GatewayPlan:
                 for entity, whose in house.entities.items()
                 if whose == name
             ),
+            settings.people[name].phone,
         )
         for name, served in opened.items()
     ]

@@ -70,6 +70,7 @@ class Spell(NamedTuple):
     """When the source began to say it."""
     rank: int
     """Of sources with equally new changes the one of the lowest rank is believed."""
+    source: str
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,13 @@ class StandingRule:
             return contexts.pop() if contexts else UNKNOWN
         return _longest(standing[0] if len(standing) == 1 else list(_joined(standing, begins, ends)), begins, ends)
 
+    def believed(self, readings: ReadingStore, instant: int) -> str | None:
+        """The source that is believed at an instant; None where nothing stands."""
+        seen = readings.between(instant - micros(self.hold) - NEWS, instant + 1)
+        said = (self._spells(source, readings, instant, instant + 1) for source in self._by_source(seen))
+        newest = _newest([one for spells in said for one in spells if one.begins <= instant < one.ends])
+        return None if newest is None else newest.source
+
     def _by_source(self, seen: Sequence[Reading]) -> list[list[Reading]]:
         """Each source's readings in order; sources as the settings name them, then by name."""
         known = {source: rank for rank, source in enumerate(self.sources)}
@@ -117,7 +125,8 @@ class StandingRule:
             if k + 1 < len(said):
                 until = min(until, said[k + 1].instant)
             if name != UNKNOWN and until > one.instant:
-                found.append(Spell(one.instant, until, name, news[k] if news[k] >= begins - NEWS else 0, rank))
+                known = news[k] if news[k] >= begins - NEWS else 0
+                found.append(Spell(one.instant, until, name, known, rank, one.source))
         return found
 
     def _names(self, said: list[Reading], readings: ReadingStore) -> tuple[list[str], list[int]]:
@@ -154,9 +163,14 @@ def _still(one: Reading) -> bool:
     return one.since is not None and one.since < one.instant and one.position is None
 
 
-def _believed(standing: Sequence[Spell]) -> str:
+def _newest(standing: Sequence[Spell]) -> Spell | None:
     """Of what sources say at one instant, the newest change."""
-    return max(standing, key=lambda one: (one.news, -one.rank)).context if standing else UNKNOWN
+    return max(standing, key=lambda one: (one.news, -one.rank), default=None)
+
+
+def _believed(standing: Sequence[Spell]) -> str:
+    newest = _newest(standing)
+    return UNKNOWN if newest is None else newest.context
 
 
 def _joined(said: Sequence[Sequence[Spell]], begins: int, ends: int) -> Iterator[Spell]:
@@ -171,7 +185,7 @@ def _joined(said: Sequence[Sequence[Spell]], begins: int, ends: int) -> Iterator
             if at[number] < len(spells) and spells[at[number]].begins <= low:
                 standing.append(spells[at[number]])
         if standing:
-            yield Spell(low, high, _believed(standing), 0, 0)
+            yield Spell(low, high, _believed(standing), 0, 0, "")
 
 
 def _longest(believed: Sequence[Spell], begins: int, ends: int) -> str:

@@ -50,6 +50,14 @@ REFERENCE: tuple[SettingsSection, ...] = (
             Key("places", "path", NONE, '"places.geojson"', "The map. Without one, sources say labels."),
             Key("carry", "duration", '"4h"', '"4h"', "How long a reading counts when none follows."),
             Key(
+                "phone",
+                "text",
+                NONE,
+                '"pixel"',
+                "The one phone that counts, if several send: its device in OwnTracks, the `source` of its readings, "
+                "the id of its token, or its entity in Home Assistant. Without it the one that moved last counts.",
+            ),
+            Key(
                 "mechanism",
                 "table",
                 '{ name = "adaptive" }',

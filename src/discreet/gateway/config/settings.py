@@ -98,6 +98,8 @@ class PersonSettings:
     """Seconds that a reading stands when none follows."""
     accept: bool = False
     """Whether a mechanism is accepted whose promise ends at midnight."""
+    phone: str | None = None
+    """The one source that counts, of several; without it the one that moved last."""
 
     @classmethod
     def read(cls, name: str, at: Section) -> PersonSettings:
@@ -110,6 +112,7 @@ class PersonSettings:
             _mechanism(at),
             at.seconds("carry", CARRY),
             _accepted(at),
+            at.text("phone", "give the name of a phone, as the page shows it") if "phone" in at else None,
         )
         at.done()
         found._check_served(at)
@@ -130,7 +133,8 @@ class PersonSettings:
         files = {"routine": self.routine, "policy": self.policy, "places": self.places}
         paths = {key: Path(os.path.relpath(path, folder)).as_posix() for key, path in files.items() if path is not None}
         accept = {"accept": ACCEPT} if self.accept else {}
-        return {**paths, "carry": duration_text(self.carry), **accept, "mechanism": self.mechanism.to_table()}
+        phone = {} if self.phone is None else {"phone": self.phone}
+        return {**paths, "carry": duration_text(self.carry), **phone, **accept, "mechanism": self.mechanism.to_table()}
 
     def moved(self, folder: Path) -> PersonSettings:
         """The same person, their files in another folder."""
@@ -318,7 +322,8 @@ class Settings:
         table, known = person.table(self.file.parent), self.people.get(person.name)
         if known is not None:
             before = known.table(self.file.parent)
-            own = {key: value for key, value in found["people"][person.name].items() if key in table}
+            keys = {*table, "phone"}  # setup does not ask for that
+            own = {key: value for key, value in found["people"][person.name].items() if key in keys}
             table = {**own, **{key: value for key, value in table.items() if before.get(key) != value}}
         return edited(text, ("people", person.name), table, deep=1)
 

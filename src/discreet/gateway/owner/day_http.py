@@ -23,7 +23,8 @@ from discreet.gateway.owner.http import document
 from discreet.gateway.owner.past import Pasts
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.slots.pauses import AHEAD
-from discreet.gateway.slots.sources import sources_of
+from discreet.gateway.slots.person import believed
+from discreet.gateway.slots.sources import Use, sources_of
 from discreet.gateway.store.journal.base import JournalError
 from discreet.gateway.wires.http import LAST_SLOT
 from discreet.session import Session
@@ -82,10 +83,20 @@ def day_routes(gateway: Gateway, auth: Authorization, pasts: Pasts, *, broker: b
     async def sources(request: Request) -> Response:
         person = auth.present(request)
         names = {one.grant.token: one.name for one in auth.access.list()}
-        now = gateway.wall()
-        found = await run_in_threadpool(sources_of, gateway.keeper.own, person, now, names)
+        now, own, config = gateway.wall(), gateway.keeper.own, gateway.keeper.people[person].config
+
+        def looked() -> list[dict[str, Any]]:
+            newest = believed(own, config, now)
+
+            def use(source: str) -> Use:
+                return "believed" if source == newest else "others" if config.counts(source) else "ignored"
+
+            return sources_of(own, person, now, names, use)
+
+        found = await run_in_threadpool(looked)
         away = any(one.what in BROKER for one in gateway.health.reasons) if broker else None
-        return JSONResponse({"sources": found, "refused": gateway.refused.of(person), "now": now, "broker": away})
+        told = {"refused": gateway.refused.of(person), "now": now, "broker": away}
+        return JSONResponse({"sources": found, "phone": config.phone, **told})
 
     async def places(request: Request) -> Response:
         person = auth.present(request)

@@ -55,8 +55,9 @@ def routine_routes(gateway: Gateway, auth: Authorization, routines: Routines) ->
         order = await asked(partial(routines.order, person, weeks, now))
 
         def read() -> tuple[Reading, ...]:
-            days = instants_of(gateway.retention.days + 1, now)
-            return tuple(one for since, until in days for one in keeper.own.readings(person, since, until))
+            days, counts = instants_of(gateway.retention.days + 1, now), keeper.people[person].config.counts
+            every = (one for since, until in days for one in keeper.own.readings(person, since, until))
+            return tuple(one for one in every if counts(one.source))
 
         order = replace(order, recent=await run_in_threadpool(read))
         try:

@@ -19,7 +19,7 @@ from discreet.gateway.slots.changes import HabitsFrom
 from discreet.gateway.store.journal.base import Head, JournalRow, Key
 from discreet.gateway.store.own_store import OwnStore, Stamp
 from discreet.live import Stream
-from discreet.live.slots import SECOND, instants
+from discreet.live.slots import SECOND, instants, micros
 from discreet.live.standing import Reading, StandingRule
 from discreet.live.stream import Drawn
 from discreet.mechanisms.named import Spec
@@ -45,6 +45,8 @@ class PersonConfig:
     """Seconds that a position or a label stands when nothing follows."""
     sources: tuple[str, ...] = ()
     """In the order of the settings: of equally new changes the first is believed."""
+    phone: str | None = None
+    """The one source that counts, of several; None for the newest change of any."""
     history: tuple[HabitsFrom, ...] = ()
     """What the stream was of so far, the first first (`changes`); nothing where it never changed."""
 
@@ -53,23 +55,47 @@ class PersonConfig:
         """The mechanism over habits from a date on."""
         return partial(self.spec.make, policy=self.policy)
 
+    @property
+    def rule(self) -> StandingRule:
+        """Which context stands, of this person."""
+        return StandingRule(self.hold, self.places, self.sources)
+
+    def readings(self, own: OwnStore) -> StoredReadings:
+        """The person's readings that count."""
+        return StoredReadings(own, self.name, None if self.phone is None else self.counts)
+
+    def counts(self, source: str) -> bool:
+        """Whether a source's readings count: all do, or those of the phone that is named.
+
+        A source is `owntracks/DEVICE`, `owntracks/DEVICE/event`, `TOKEN`, `TOKEN/NAME` or `home_assistant/ENTITY`.
+        """
+        first, _, name = source.partition("/")
+        return self.phone is None or self.phone in (first, name, name.removesuffix("/event"))
+
 
 def context_of(own: OwnStore, person: PersonConfig, date: dt.date, slot: int) -> str:
     """The context of a slot, from the readings that are there when it is asked."""
-    rule = StandingRule(person.hold, person.places, person.sources)
-    return rule.context(StoredReadings(own, person.name), *instants(person.clock, date, slot))
+    return person.rule.context(person.readings(own), *instants(person.clock, date, slot))
+
+
+def believed(own: OwnStore, person: PersonConfig, now: float) -> str | None:
+    """The source that counts at present; None where nothing stands."""
+    return person.rule.believed(person.readings(own), micros(now))
 
 
 @dataclass(frozen=True)
 class StoredReadings:
-    """One person's readings in the own store, as the rule asks for them."""
+    """One person's readings in the own store that count, as the rule asks for them."""
 
     own: OwnStore
     person: str
+    counts: Callable[[str], bool] | None = None
+    """Whether a source's do; None where all do."""
 
     def between(self, since: int, until: int) -> list[Reading]:
         """Those from one instant to before another."""
-        return self.own.readings(self.person, since, until)
+        found = self.own.readings(self.person, since, until)
+        return found if self.counts is None else [one for one in found if self.counts(one.source)]
 
     def before(self, source: str, instant: int) -> Reading | None:
         """The source's last position at that instant or before it."""

@@ -9,13 +9,16 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from discreet.gateway.store.own_store import OwnStore
 from discreet.live.slots import SECOND, micros
 
 Why = Literal["wrong_key", "no_key", "not_encrypted", "unreadable", "unusable", "future"]
+
+Use = Literal["believed", "others", "ignored"]
+"""What becomes of what a source says: it is believed at present, another source is, or nobody looks at it."""
 
 WEEKS = dt.timedelta(weeks=2)
 """How far back it is looked for what is usual."""
@@ -46,10 +49,16 @@ class Refused:
             return {why: number for (who, why), number in sorted(self._counts.items()) if who == person}
 
 
-def sources_of(own: OwnStore, person: str, now: float, names: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+def sources_of(
+    own: OwnStore,
+    person: str,
+    now: float,
+    names: Mapping[str, str] | None = None,
+    use: Callable[[str], Use] = lambda source: "others",
+) -> list[dict[str, Any]]:
     """Each source of the last weeks: when it was heard last, its longest silence, and whether this one is longer.
 
-    `names` has what tokens are called.
+    `names` has what tokens are called, `use` what becomes of what a source says.
     """
     found = []
     for source, last, count, longest in own.heard(person, micros(now - WEEKS.total_seconds())):
@@ -62,6 +71,7 @@ def sources_of(own: OwnStore, person: str, now: float, names: Mapping[str, str] 
                 "heard": dt.datetime.fromtimestamp(last // SECOND, dt.UTC).isoformat(),
                 "usual": round(usual),
                 "quiet": count >= FEW and now - last / SECOND > usual,
+                "use": use(source),
             }
         )
     return sorted(found, key=lambda one: str(one["heard"]), reverse=True)

@@ -33,7 +33,7 @@ GLANCE: Schema = keyed(
     {"date": DATE, "shown": WHOLE, "decided": WHOLE}, {"told": listed(maybe(TEXT)), "true": listed(maybe(TEXT))}
 )
 
-SOURCE: Schema = keyed({"source": TEXT, "heard": TEXT, "usual": WHOLE, "quiet": YES})
+SOURCE: Schema = keyed({"source": TEXT, "heard": TEXT, "usual": WHOLE, "quiet": YES, "use": TEXT})
 
 KINDS_OF_TILES = ("image/png", "image/jpeg", "image/webp", "application/vnd.mapbox-vector-tile")
 
@@ -116,13 +116,15 @@ DAYS: Routes = {
             "in person",
             {
                 "200": answer(
-                    "sources, the latest first; refused has numbers by what was wrong; now is the gateway's "
+                    "sources, the latest first, with what becomes of each (believed, others or ignored); phone is the "
+                    "one that counts, by the settings; refused has numbers by what was wrong; now is the gateway's "
                     "time; broker says whether it is away",
                     keyed(
                         {
                             "sources": listed(SOURCE),
                             "refused": {"type": "object", "additionalProperties": WHOLE},
                             "now": NUMBER,
+                            "phone": maybe(TEXT),
                             "broker": ANY,
                         }
                     ),
