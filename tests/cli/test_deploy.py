@@ -94,6 +94,18 @@ def test_a_broker_that_is_set_up_is_followed(discreet: Discreet, here: Path) -> 
     assert may["recorder"] == {"read released/sam/whole"}
 
 
+def test_phones_read_the_friends_that_are_told_to_the_broker(discreet: Discreet, here: Path) -> None:
+    friends = "".join(
+        f'[[friend]]\nperson = "{person}"\nto = "{to}"\nview = "{view}"\n'
+        for person, to, view in (("sam", "kim", "whole"), ("kim", "sam", "friends"), ("sam", "kim", "friends"))
+    )
+    (here / "discreet.toml").write_text(SETTINGS + BROKER + friends)
+    assert discreet("deploy", "--to", "deploy").code == 0
+    may = blocks(here / "deploy")
+    assert may["kims-phone"] == {"read released/sam/whole"}, "by the account of the phone"
+    assert "sam" not in may, "kim's friends are told without locations, and sam's are told nobody"
+
+
 def test_nothing_is_overwritten_and_what_differs_is_named(discreet: Discreet, here: Path) -> None:
     folder = here / "deploy"
     assert discreet("deploy", "--to", folder).code == 0

@@ -43,6 +43,10 @@ include_dir /etc/mosquitto/conf.d
 FOLDERS = ("etc/mosquitto/conf.d", "etc/systemd/system", "var/lib/mosquitto", "var/log/mosquitto", "run/mosquitto")
 
 
+LONGEST = 900
+"""Seconds of a command, on a machine that is busy; one that asks for more than it is given would wait for ever."""
+
+
 def steps_of(page: str, heading: str, language: str = "console") -> list[tuple[str, str]]:
     """The commands of a section, each with what the page says that it prints; of another language, its blocks."""
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -94,18 +98,29 @@ class Debian:
         below = rf"(?<![\w.\]])/(?=(?:etc|var|run|opt)/)(?!{re.escape(str(self.root)[1:])})"
         return re.sub(below, f"{self.root}/", text)
 
-    def run(self, command: str, given: str = "") -> str:
-        """What a command of a page says; it has to succeed."""
-        path = f"{self.root}/bin:{os.environ['PATH']}:/usr/sbin"
-        ran = subprocess.run(
-            ["bash", "-c", self.here(command)],
-            cwd=self.home,
-            env={**os.environ, "PATH": path},
-            input=given,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    @property
+    def environment(self) -> dict[str, str]:
+        """That of a shell here: programs of the folder come first."""
+        return {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}:/usr/sbin"}
+
+    def run(self, command: str, given: str = "", *, terminal: bool = False) -> str:
+        """What a command of a page says; it has to succeed. At a terminal, `given` is typed."""
+        ours, theirs = os.openpty()
+        try:
+            os.write(ours, given.encode() if terminal else b"")
+            ran = subprocess.run(
+                ["bash", "-c", self.here(command)],
+                cwd=self.home,
+                env=self.environment,
+                **({"stdin": theirs} if terminal else {"input": given}),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=LONGEST,
+            )
+        finally:
+            os.close(ours)
+            os.close(theirs)
         assert ran.returncode == 0, f"{command}\nexits with status {ran.returncode}:\n{ran.stdout}{ran.stderr}"
         return ran.stdout
 

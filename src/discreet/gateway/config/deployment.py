@@ -7,7 +7,7 @@ other views do not reach it: they would say which views there are, and of whom.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from discreet.errors import DiscreetError
 from discreet.gateway.config.broker import RELEASED, Broker, ToldView
@@ -38,6 +38,8 @@ OF_HOME_ASSISTANT = """\
 
 OF_RECORDER = "# The OwnTracks Recorder: released locations, and nothing of the phones."
 
+OF_FRIENDS = "# The OwnTracks map of {phone}: who shows it where they are, by [[friend]] of the settings."
+
 OF_VIEW = (
     "# An application with the view {view}. To let it go, remove these lines, and revoke its token (discreet token "
     "revoke)."
@@ -51,6 +53,8 @@ class Accounts:
     broker: Broker
     phones: tuple[str, ...]
     statestream: str = STATESTREAM
+    friends: Mapping[str, Sequence[ToldView]] = field(default_factory=dict)
+    """What a phone's account reads of others, for its map."""
 
     @classmethod
     def of(cls, settings: Settings) -> Accounts:
@@ -59,10 +63,9 @@ class Accounts:
         phones = [one.user for one in settings.owntracks] or list(settings.people)
         base = next((one.statestream for one in settings.home_assistant if one.statestream), STATESTREAM)
         named = cls.named(list(settings.people), list(settings.views))
-        if broker.tells:
-            return cls(broker, tuple(dict.fromkeys(phones)), base)
-        filled = Broker(user=broker.user, name=broker.name, discovery=broker.discovery, tells=named.broker.tells)
-        return cls(filled, tuple(dict.fromkeys(phones)), base)
+        if not broker.tells:
+            broker = Broker(user=broker.user, name=broker.name, discovery=broker.discovery, tells=named.broker.tells)
+        return cls(broker, tuple(dict.fromkeys(phones)), base, _friends(settings, broker))
 
     @classmethod
     def named(cls, people: Sequence[str], views: Sequence[str] = ()) -> Accounts:
@@ -108,6 +111,9 @@ class Accounts:
             words = {HOME_ASSISTANT: OF_HOME_ASSISTANT, RECORDER: OF_RECORDER}.get(account)
             lines = self._read_by(account, told)
             blocks.append(_block(words or OF_VIEW.format(view=told[0].view), account, lines))
+        for phone, told in self.friends.items():
+            lines = (f"read {RELEASED}/{one.person}/{one.view}" for one in told)
+            blocks.append(_block(OF_FRIENDS.format(phone=phone), phone, lines))
         return "\n".join(blocks)
 
     def _of_gateway(self) -> Iterable[str]:
@@ -134,6 +140,18 @@ class Accounts:
                 yield f"read {RELEASED}/{told.person}/{told.view}"
             if account != RECORDER and "home_assistant" in told.forms:
                 yield from (f"read {topic}" for topic, _ in discovery(broker, told.person, told.view))
+
+
+def _friends(settings: Settings, broker: Broker) -> dict[str, list[ToldView]]:
+    """By the account of each phone that shows friends: those of whom locations are told to the broker."""
+    found: dict[str, list[ToldView]] = {}
+    for one in settings.friends:
+        phones = dict.fromkeys(phone.user for phone in settings.owntracks if phone.person == one.to)
+        told = [told for told in broker.tells if (told.person, told.view) == (one.person, one.view) and _located(told)]
+        for phone in phones or (one.to,):
+            if told:
+                found.setdefault(phone, []).extend(told)
+    return found
 
 
 def _located(told: ToldView) -> bool:
