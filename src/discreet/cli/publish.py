@@ -200,7 +200,8 @@ def publish(
     Example: discreet publish cards.csv --secret activity=gambling --zone Europe/Paris --out published.csv
     """
     give_back()
-    from discreet.batch.publishing import PublishOrder, TableReading
+    from discreet.batch.engines import TableReading
+    from discreet.batch.publishing import PublishOrder
     from discreet.data import EventColumns
     from discreet.events import Intervals
 

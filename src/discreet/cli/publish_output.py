@@ -7,7 +7,7 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.batch.publishing import CountedEvents, Target, counted_rows
+from discreet.batch.engines import CountedEvents, Target, counted_rows
 from discreet.batch.truth import known_json
 from discreet.cli.terminal import note, table
 from discreet.cli.truth import IF, print_known
