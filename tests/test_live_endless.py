@@ -20,7 +20,7 @@ from discreet.mechanisms.perturbation import PolicyGraph
 from discreet.models.routine.parts import days_by_part, part_on, parts_of, secrets_by_part, without_end
 from discreet.outputs import SKIPPED, Release, Released, Skipped
 from discreet.randomness import SeededEntropy
-from tests.test_live import DAYS, FRIDAY, LABELS, POLICY, day, interrupted
+from tests.test_live import DAYS, FRIDAY, POLICY, day, interrupted
 
 CLOCK = d.Clock(4, "Europe/Paris", cut="04:00")
 ONE_DAY = dt.timedelta(days=1)
@@ -203,7 +203,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "Dphmm": {"graph": PolicyGraph.complete(5), "query": np.arange(10.0).reshape(5, 2), "epsilon": 1.0},
     "Dpls": {"query": np.arange(10.0).reshape(5, 2), "epsilon": 1.0},
     "Fdh": {"hierarchy": d.Hierarchy({"all": ["home", "work", "clinic", "other", "unknown"]})},
-    "SetLabelled": {"labels": {label: frozenset({"all"}) for label in (*LABELS, "other")}},
+    "SetLabelled": {"labels": dict.fromkeys(ROUTINE.contexts, frozenset(ROUTINE.contexts))},
 }
 
 

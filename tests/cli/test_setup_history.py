@@ -25,7 +25,8 @@ from tests.data.histories import home_assistant_csv
 from tests.data.samples import gpx, owntracks_rec
 
 HOLDS = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as in a terminal: below nohup it is ignored, and stays so
 from pathlib import Path
 from discreet.cli.setup import _staged
 with _staged(Path(sys.argv[1])) as staging:

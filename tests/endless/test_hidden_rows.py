@@ -196,7 +196,7 @@ def test_trajectories_of_any_length_are_evaluated() -> None:
 
 def test_what_is_not_there_for_positions_says_so() -> None:
     mechanism = Adaptive(mixing(), POLICY)
-    with pytest.raises(d.DiscreetError, match="later dates"):
+    with pytest.raises(d.DiscreetError, match="give Adaptive a routine"):
         mechanism.then("2026-03-02", policy=POLICY)
     with pytest.raises(d.DiscreetError, match="begins on other dates"):
         mechanism.since("2026-03-02")

@@ -278,10 +278,10 @@ def test_they_are_for_the_owner_in_person(tmp_path: Path) -> None:
 def test_the_door_says_whether_there_is_an_owner_and_who_is_inside(tmp_path: Path) -> None:
     async def story(web: Web) -> None:
         door = "/v1/owner/door"
-        assert (await web.client.get(door)).json() == {"owned": False, "entered": False}
+        assert (await web.client.get(door)).json() == {"owned": False, "entered": False, "accounts": False}
         await logged_in(web)
-        assert (await web.client.get(door)).json() == {"owned": True, "entered": True}
+        assert (await web.client.get(door)).json() == {"owned": True, "entered": True, "accounts": False}
         web.client.cookies.clear()
-        assert (await web.client.get(door)).json() == {"owned": True, "entered": False}
+        assert (await web.client.get(door)).json() == {"owned": True, "entered": False, "accounts": False}
 
     told(tmp_path, story)

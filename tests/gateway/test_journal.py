@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -174,6 +175,22 @@ def test_one_keeper_at_a_time(journal: Journal, open_journal: Callable[..., Jour
         open_journal()
     journal.close()
     open_journal().close()
+
+
+@pytest.mark.postgres
+def test_a_keeper_waits_for_the_server_to_notice_that_the_one_before_it_is_gone(server: Server) -> None:
+    import psycopg
+
+    from discreet.gateway.store.journal.postgres import KEEPER, PostgresJournal
+
+    where = server.database()
+    before = psycopg.connect(where, autocommit=True)
+    before.execute("SELECT pg_advisory_lock(%s)", (KEEPER,))
+    noticed = threading.Timer(0.5, before.close)
+    noticed.start()
+    PostgresJournal(where).close()
+    noticed.join()
+    assert before.closed
 
 
 def test_a_chain_that_was_altered_is_found(journal: Journal) -> None:

@@ -199,7 +199,7 @@ def test_bad_changes_are_named() -> None:
     mechanism = d.mechanisms.Adaptive(one.since(START), d.Policy(["a"], delta=0.3))
     d.laws.check(mechanism)
     assert isinstance(mechanism.machine, Endless)
-    with pytest.raises(d.DiscreetError, match="have later dates"):
+    with pytest.raises(d.DiscreetError, match="give Adaptive a routine"):
         d.mechanisms.Adaptive(one.day("day"), d.Policy(["a"])).then("2027-01-01")
 
 

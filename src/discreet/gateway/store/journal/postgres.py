@@ -8,6 +8,7 @@ time, by an advisory lock of the session that writes.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -64,6 +65,9 @@ DATABASE = "the journal's database"
 KEEPER = 0x6469736372656574
 """The advisory lock that a keeper holds: the word discreet in ASCII."""
 
+LINGERS = 2.0
+"""Seconds within which the server notices that a client has left, and frees its lock."""
+
 SETTINGS = (
     f"SET search_path TO {SPACE}",
     "SET synchronous_commit TO on",
@@ -118,11 +122,9 @@ class PostgresJournal(SqlJournal):
             made.execute(f"CREATE SCHEMA {SPACE}")
         for setting in SETTINGS:
             made.execute(setting)
-        if role == "writes" and not self._look:
-            (alone,) = made.execute("SELECT pg_try_advisory_lock(%s)", (KEEPER,)).fetchone() or (False,)
-            if not alone:
-                made.close()
-                raise JournalError("another process keeps this journal; stop it first, or give another database")
+        if role == "writes" and not self._look and not _alone(made):
+            made.close()
+            raise JournalError("another process keeps this journal; stop it first, or give another database")
         self._open[role] = made
         return made
 
@@ -198,6 +200,16 @@ class PostgresJournal(SqlJournal):
         """Let go of the database."""
         for role in list(self._open):
             self._drop(role)
+
+
+def _alone(run: psycopg.Connection[tuple[Any, ...]]) -> bool:
+    """Whether the keeper's lock is this session's now; one that ended just now may hold it for a moment longer."""
+    until = time.monotonic() + LINGERS
+    while True:
+        (alone,) = run.execute("SELECT pg_try_advisory_lock(%s)", (KEEPER,)).fetchone() or (False,)
+        if alone or time.monotonic() > until:
+            return bool(alone)
+        time.sleep(0.02)
 
 
 def _bring_forward(run: psycopg.Connection[tuple[Any, ...]], *, forward: bool) -> None:
