@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.cli.conftest import POLICY, READINGS, Discreet
 
-SAID = "What habits alone tell, before anything is shown"
+SAID = "What habits alone reveal, before anything is shown"
 KEYS = {
     *("part", "name", "at", "delta", "cap", "rows", "least", "mean", "highest", "highest_at", "limit", "told"),
     *("told_at", "uncapped", "uncapped_at", "hides_nothing"),

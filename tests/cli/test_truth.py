@@ -52,7 +52,7 @@ def test_learn_says_how_true_the_habits_are(discreet: Discreet, tmp_path: Path) 
     )
     assert ran.code == 0
     assert "Are the habits true? Nothing speaks against it: on the last 8 days, by habits of the 34 before," in ran.out
-    for words in ("home at night", "Who sees one slot in four hours:", "by chance", "notices"):
+    for words in ("home at night", "An observer who sees one slot in four hours:", "by chance", "notices"):
         assert words in ran.out
     assert (tmp_path / "p.png").read_bytes()[1:4] == b"PNG"
     document = discreet("learn", READINGS, *PARIS, "--secrets", POLICY, "--out", tmp_path / "m", "--json").json

@@ -54,7 +54,7 @@ def print_truth(truth: Truth, accepted: bool) -> None:
     if truth.untested:
         return
     for look in truth.looks:
-        print(f"\n{look.observer[:1].upper()}{look.observer[1:]}{', on what was learned' * (not look.held_out)}:")
+        print(f"\nAn observer {look.observer}{', on what was learned' * (not look.held_out)}:")
         print(_table(look))
     print("\noff: how far beliefs are from frequencies, mean; notices: an error of this size would have been noticed")
     from discreet.evaluation.truth import sentence_of
@@ -145,7 +145,7 @@ def print_known(told: KnownByPart, clock: Clock | None) -> None:
         for part, own in told.items()
         for one in own
     ]
-    print("What habits alone tell, before anything is shown, and what belief may reach:\n")
+    print("What habits alone reveal, before anything is shown, and what belief may reach:\n")
     print(table(["secret", "least", "mean", "highest", "at", "limit there"], rows) + "\n")
     warnings = [
         (f"On a {part}, " if parts else "") + text
