@@ -20,33 +20,53 @@ PROGRAM = shutil.which("mosquitto", path=os.pathsep.join((os.environ.get("PATH",
 ABSENT = "mosquitto is not installed (Debian: apt install mosquitto)"
 
 
+def free_port() -> int:
+    """One that nobody has just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
 class Mosquitto:
     """A broker whose files are in a folder."""
 
     def __init__(self, folder: Path, more: str = "autosave_on_changes true\nautosave_interval 1\n") -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         self._configuration = folder / "mosquitto.conf"
         self._saved = folder / "mosquitto.db"
         access = "" if "allow_anonymous" in more else "allow_anonymous true\n"
-        self._configuration.write_text(
-            f"listener {self.port} 127.0.0.1\nuser {getpass.getuser()}\npersistence true\n"
+        self._text = (
+            f"user {getpass.getuser()}\npersistence true\n"
             f"persistence_location {folder}/\n"
             f"max_queued_messages 0\n{access}{more}"
         )
+        self._started = False
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Mosquitto:
+        """Start it, or start it again; the first time at another port where somebody took the one that was free."""
         assert PROGRAM is not None, ABSENT
-        self._process = subprocess.Popen(
-            [PROGRAM, "-c", str(self._configuration)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        for _ in range(500):
+        for _ in range(5):
+            self._configuration.write_text(f"listener {self.port} 127.0.0.1\n{self._text}")
+            self._process = subprocess.Popen(
+                [PROGRAM, "-c", str(self._configuration)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            if self._listens(self._process):
+                self._started = True
+                return self
+            if not self._started:
+                self.port = free_port()
+        raise AssertionError("mosquitto did not start")
+
+    def _listens(self, process: subprocess.Popen[bytes]) -> bool:
+        """Whether it is there; False where it ended instead."""
+        for _ in range(6000):
+            if process.poll() is not None:
+                return False
             with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return self
-            assert self._process.poll() is None, "mosquitto did not start"
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0 and process.poll() is None:
+                    return True
             time.sleep(0.01)
         raise AssertionError("mosquitto does not listen")
 

@@ -15,6 +15,7 @@ from discreet.gateway.auth.accounts import INVITED
 from discreet.gateway.auth.tokens import Access
 from discreet.gateway.config.views import View
 from discreet.gateway.wires.openapi import PATHS
+from tests.gateway.mosquitto import until
 from tests.gateway.people import START, person_config, readings
 from tests.gateway.test_http import told
 from tests.gateway.web import ROUTINE, Web, events, listening_web, opened
@@ -30,6 +31,8 @@ ADMINISTRATORS = {
 """What no account may do; the steps of setup are asked in another gateway below."""
 
 ENTERING = {"/v1/owner/door", "/v1/owner/first", "/v1/owner/login", "/v1/owner/invitation"}
+OPEN = ENTERING | {"/v1/owner/logout"}
+"""What anybody may ask; to leave takes nothing but the cookie that is left."""
 
 
 def household(folder: Path) -> AbstractAsyncContextManager[Web]:
@@ -92,6 +95,64 @@ def test_every_route_of_the_owner_is_held_to_whose_it_is(tmp_path: Path) -> None
                 assert statuses == [200, 404, 404, 404, 200, 404, 404, 404, 200, 404, 404, 200], what
 
     asyncio.run(story())
+
+
+def test_no_other_credential_opens_any_route_of_the_owner(tmp_path: Path) -> None:
+    """Every route and method of the table by every kind of credential that is none of the owner's, or not any more.
+
+    The answer is the same for a person who is served, for one who has an account, and for one who is not there.
+    """
+
+    async def story() -> None:
+        async with household(tmp_path) as web:
+            access, owner = web.served.access, web.served.owner
+            with_account(web, "jane")
+            left, gone = entered(web, None), with_account(web, "joe")
+            await web.client.post("/v1/owner/logout", headers=left)
+            await web.client.delete("/v1/owner/accounts/joe", headers=gone)
+            revoked, ended = (access.add("owner", None) for _ in range(2))
+            access.revoke(revoked[0])
+            access._execute("UPDATE token SET expires = 1 WHERE token = ?", (ended[0],))
+            access._forget_version()
+            kinds = {
+                "nobody": ({}, 401),
+                "a token that was guessed": ({"Authorization": "Bearer " + "A" * 43}, 401),
+                "a cookie that was guessed": (web.cookie("A" * 43), 401),
+                "a source": (web.bearer("source", "kim"), 403),
+                "an application": (web.bearer("application", "kim"), 403),
+                "a token that was revoked": ({"Authorization": f"Bearer {revoked[1]}"}, 401),
+                "a token that has ended": ({"Authorization": f"Bearer {ended[1]}"}, 401),
+                "who has left": (left, 401),
+                "an account that is gone": (gone, 401),
+            }
+            house, word = entered(web, None), "X-CSRF-Token"
+            asked = 0
+            for path, methods in PATHS.items():
+                if not path.startswith("/v1/owner") or path.startswith("/v1/owner/setup") or path in OPEN:
+                    continue
+                url = path.replace("{zoom}", "1").replace("{x}", "1").replace("{y}", "1").replace("{preview}", "0" * 32)
+                for method in map(str.upper, methods):
+                    for who, (headers, status) in kinds.items():
+                        found = {
+                            await _answer(web, method, url.replace("{person}", person), headers)
+                            for person in ("kim", "jane", "x")
+                        }
+                        assert len(found) == 1, (method, path, who)
+                        assert found.pop()[0] == status, (method, path, who)
+                        asked += 1
+                    if method != "GET":
+                        for more in ({}, {word: "guessed"}):
+                            headers = {key: value for key, value in house.items() if key != word} | more
+                            assert await _status(web, method, url.replace("{person}", "kim"), headers) == 403, path
+            assert asked > 300
+            assert owner.session(house["Cookie"].partition("=")[2]) is not None, "nothing of it changed anything"
+
+    asyncio.run(story())
+
+
+async def _answer(web: Web, method: str, path: str, headers: Mapping[str, str]) -> tuple[int, bytes]:
+    answer = await web.client.request(method, path, headers=headers, json={})
+    return answer.status_code, answer.content
 
 
 def test_what_is_of_the_machine_is_for_who_administers_it(tmp_path: Path) -> None:
@@ -317,7 +378,7 @@ def test_who_takes_an_account_over_sees_nothing_from_before(tmp_path: Path, how:
                 hidden = await web.client.get("/v1/owner/people/jane/days", headers=house)
                 assert hidden.status_code == 404, "not before the past is erased"
                 if how == "by the command":
-                    await asyncio.sleep(2.5)
+                    await until("the past is erased", lambda: own.truth("jane", date) == {} and not accounts.owed())
             if how != "while nothing runs":
                 assert own.truth("jane", date) == {}
                 assert own.readings("jane", 0) == []

@@ -113,7 +113,7 @@ def test_half_a_request_is_given_up(tmp_path: Path, sent: list[bytes], monkeypat
         async with listening_web(tmp_path) as web:
             began = time.monotonic()
             said = await raw(web, *sent, pause=0.1)
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < 8, "the usual deadline is ten seconds"
             assert said.endswith(b"the request took too long")
 
     asyncio.run(story())
@@ -234,7 +234,7 @@ def test_half_a_handshake_is_counted_and_given_up(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(Limited, "head_seconds", 1.0)
+    monkeypatch.setattr(Limited, "head_seconds", 3.0)
 
     async def story() -> None:
         async with listening_web(tmp_path, server=pem, limits=Rates(connections=3)) as web:
@@ -242,13 +242,13 @@ def test_half_a_handshake_is_counted_and_given_up(
             held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
             await asyncio.sleep(0.1)
             assert await raw(web) == b"", "a fourth is hung up on"
-            assert time.monotonic() - began < 0.9, "at once"
+            assert time.monotonic() - began < 2.9, "at once, and not when the others are given up"
             for reader, writer in held:
                 writer.write(sent)
                 with suppress(ConnectionError):
                     await asyncio.wait_for(reader.read(), 120)  # an alert at most, and then the end
                 writer.close()
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 9, "the usual deadline is ten seconds"
             said = b""
             for _ in range(100):
                 with suppress(OSError):

@@ -20,7 +20,7 @@ from discreet import Clock
 from discreet.gateway.slots.keeper import Keeper
 from discreet.gateway.store.journal import JournalError, JournalRow, SqliteJournal
 from discreet.gateway.store.journal.base import broken_link
-from discreet.gateway.store.own_store import OwnStore
+from discreet.gateway.store.own_store import OwnStore, Reading
 from discreet.live import Stream
 from discreet.outputs import Released, Skipped
 from discreet.randomness import KeyedEntropy
@@ -349,6 +349,27 @@ def test_bits_that_are_erased_are_in_no_file_any_more(tmp_path: Path) -> None:
     held = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert [bits for bits in taken if bits in held] == []
     closed(one)
+
+
+@pytest.mark.parametrize("how", ["erase", "erase_past", "forget"])
+def test_what_is_erased_is_overwritten(tmp_path: Path, how: str) -> None:
+    """Readings and the truth, as somebody who has the disk would look for them."""
+    own = OwnStore(tmp_path / "own.db")
+    labels = [f"somewhere-{k}-nobody-knows" for k in range(200)]
+    own.read([Reading("jane", "phone", (k + 1) * 10**6, label=label) for k, label in enumerate(labels)])
+    own.read([Reading("joe", "phone", 2**61, label="stays")])
+
+    def held() -> int:
+        return sum(path.read_bytes().count(b"nobody-knows") for path in tmp_path.iterdir())
+
+    assert held() >= len(labels)
+    if how == "forget":
+        own.forget(dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+    else:
+        getattr(own, how)("jane")
+    assert held() == 0
+    assert [one.label for one in own.readings("joe", 0)] == ["stays"]
+    own.close()
 
 
 def test_files_are_closed_when_nobody_reads_them(tmp_path: Path) -> None:
