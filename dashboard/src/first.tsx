@@ -494,7 +494,7 @@ function Later({ setup, tried, held, on, turn, go }: Step & {
   return (
     <>
       <p class="quiet">{words.laterWords}</p>
-      <p><button type="button" name="hold" disabled={setup.job !== null} onClick={go}>{words.laterTry}</button></p>
+      <p><button type="button" class="quiet" name="hold" disabled={setup.job !== null} onClick={go}>{words.laterTry}</button></p>
     </>
   );
 }

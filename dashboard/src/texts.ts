@@ -4,9 +4,11 @@
 import type { Span } from "./api";
 import { ago, date, dateHour, dayName, length, list, number, percent, points, until } from "./locale";
 
+const inPoints = (share: number): string => `${points(share)} ${points(share) === "1" ? "point" : "points"}`;
+
 /** From what is known anyway to what may become known: both ends, and how far they are apart. */
 const rise = (from: number, to: number): string =>
-  `from ${percent(from)} to at most ${percent(to)}, ${points(to - from)} points more`;
+  `from ${percent(from)} to at most ${percent(to)}, ${inPoints(to - from)} more`;
 
 const guesses = (from: number, to: number): string =>
   `A stranger who knows your routine guesses ${percent(from)}. If your days go on as learned, they stay at or below `
@@ -465,7 +467,7 @@ export const texts = {
       + "see together stays below the limit",
     delta: "How much more may a stranger find out?",
     points: "points",
-    inPoints: (gain: number) => `${points(gain)} points`,
+    inPoints,
     strength: (gain: number) => gain < 0.03 ? "hardly anything" : gain < 0.08 ? "a little" : gain < 0.16 ? "some"
       : gain < 0.31 ? "much" : "nearly everything",
     never: "Never above this percentage (optional)",
@@ -626,7 +628,7 @@ export const texts = {
       costWords: "Stricter means that a stranger finds out less, and that apps see less. Sensitive topics get half the "
         + "allowance.",
       strict: { "0.02": "Very strict", "0.05": "Strict", "0.1": "Usual", "0.2": "Mild" } as Record<string, string>,
-      points: (delta: number) => `at most ${points(delta)} points more`,
+      points: (delta: number) => `at most ${inPoints(delta)} more`,
       shown: (mean: number, give: number) =>
         `apps see ${percent(mean)} of your day, give or take ${Math.max(1, Math.round(give * 100))}`,
       falsely: (share: number) => `${percent(share)} shown as another place`,
