@@ -21,19 +21,20 @@ async function lookAtSilence() {
   await page.focus(".strip [role=slider]");
   await page.keyboard.press("Home");
   for (let at = 0; at < slot; at += 1) await page.keyboard.press("ArrowRight");
+  await page.evaluate(() => document.activeElement.blur());
 }
 
 await look(async () => {
   await enter();
   for (const [screen, ready] of [
     ["today", ".plot"],
-    ["places", "main h1"],
+    ["places", ".names small:has-text(' h in the last')"],
     ["secrets", "main h1"],
-    ["applications", "main form"],
+    ["applications", ".sees .map :is(.shape, .spot)"],
   ]) {
     await page.click(`a[href='#${screen}']`);
     await page.waitForSelector(`a[href='#${screen}'][aria-current]`);
-    await page.waitForSelector(ready);
+    await page.waitForSelector(ready, { state: "attached" });
     if (screen === "today") await lookAtSilence();
     await picture(`page-${screen}`, desk, "light");
   }
