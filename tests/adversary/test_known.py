@@ -31,7 +31,7 @@ def test_least_mean_highest_limit_and_when() -> None:
     assert (found.limit, found.told, found.told_at) == (1.0, 1, (3,))
     assert not found.hides_nothing
     assert found.warnings(CLOCK) == [
-        "declaring 'a' hides nothing at 18:00 to 00:00: whoever knows the habits is as good as sure already, so the "
+        "declaring 'a' hides nothing at 18:00 to 00:00: whoever knows the habits is nearly certain already, so the "
         "truth may be shown"
     ]
     assert "at 1 of 4 places" in found.warnings(None)[0]
@@ -49,8 +49,8 @@ def test_slots_to_which_a_cap_does_not_apply_are_listed() -> None:
     assert (found.uncapped, found.uncapped_at) == (2, (2, 3))
     assert found.limit == pytest.approx(0.4439)
     assert found.warnings(CLOCK) == [
-        "the cap of 'a' does not apply at 12:00 to 00:00: habits alone tell more than 0.2 of it, and the limit is what "
-        "they tell and delta"
+        "the cap of 'a' does not apply at 12:00 to 00:00: habits alone put it above 0.2, so its limit is the "
+        "prior plus delta"
     ]
     (other,) = known(model, Policy([Secret("a", slots=[0, 1], cap=0.25)], delta=0.1))[None]
     assert (other.uncapped, other.limit, other.warnings(CLOCK)) == (0, 0.25, [])

@@ -74,7 +74,7 @@ class Known:
         if self.told:
             where = "" if self.hides_nothing else f" {_where(self.told, self.rows, self.told_at, clock)}"
             found.append(
-                f"declaring {self.name!r} hides nothing{where}: whoever knows the habits is as good as sure already, "
+                f"declaring {self.name!r} hides nothing{where}: whoever knows the habits is nearly certain already, "
                 "so the truth may be shown"
             )
         if self.uncapped and self.cap is not None:
@@ -82,8 +82,8 @@ class Known:
                 "anywhere" if self.uncapped == self.rows else _where(self.uncapped, self.rows, self.uncapped_at, clock)
             )
             found.append(
-                f"the cap of {self.name!r} does not apply {where}: habits alone tell more than "
-                f"{self.cap - self.delta / 2:g} of it, and the limit is what they tell and delta"
+                f"the cap of {self.name!r} does not apply {where}: habits alone put it above "
+                f"{self.cap - self.delta / 2:g}, so its limit is the prior plus delta"
             )
         return found
 

@@ -350,7 +350,7 @@ def _tell(ends: bool, name: str, skipped: int, off_model: int, note: Note) -> No
     if skipped:
         note(f"{skipped} bad rows were skipped")
     if off_model:
-        note(f"off model: {off_model} (readings the model has no place for; said here only, not on stdout)")
+        note(f"off model: {off_model} (readings that the model holds impossible; reported here only, not on stdout)")
 
 
 def _tell_absent(some: list[str], absent: int, models: int, data: Path, note: Note) -> None:

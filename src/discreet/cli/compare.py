@@ -182,9 +182,9 @@ class _Rows:
         """What the columns say, and who cannot run."""
         if self.ran:
             print(
-                "\nutility: the worth of a slot, 1 where it is shown as it was; worst gain: belief minus prior, on "
-                "these days;\nkept: whether what it promises is, as far as deltas go; audit: whether every delta "
-                "holds, whatever is shown;\nup to: what no gain exceeds; ms: milliseconds a decision"
+                "\nutility: mean worth of a slot, 1 if the truth is shown; worst gain: belief minus prior, on "
+                "these days;\nkept: whether it kept the deltas that it promises; audit: whether every delta "
+                "holds, whatever is shown;\nup to: a bound that no gain exceeds; ms: milliseconds per decision"
             )
         for row in self.failed:
             print(f"\n{row['mechanism']} cannot run here: {row['why']}")

@@ -146,14 +146,14 @@ def _print_part(name: str, result: Evaluation, policy: Policy, *, joined: bool) 
     gains = "belief minus prior, " + ("where it could exceed its delta" if joined else "at any time of any day")
     print(f"{name}: {counted(result.days, 'day')}, {counted(result.slots, 'slot')}{judged}\n")
     rows = [
-        ["utility", f"{result.utility:.4f}", "the worth of a slot: 1 where it is shown as it was"],
+        ["utility", f"{result.utility:.4f}", "mean worth of a slot: 1 if the truth is shown"],
         ["silent", f"{result.suppressed:.4f}", "of the slots"],
-        ["breach rate", f"{result.breach_rate:.4f}", "secrets and slots over their delta, a slot"],
+        ["breach rate", f"{result.breach_rate:.4f}", "pairs of secret and slot beyond delta, per slot"],
         ["breached days", str(result.breached_days), f"of {result.days}"],
         ["worst gain", f"{result.worst_gain:.4f}", gains],
-        ["worst odds", in_words(result.worst_odds), "what anybody's odds of a secret were multiplied by"],
-        ["off model", str(result.off_model), "readings that the model has no place for"],
-        ["milliseconds", f"{1000 * result.seconds_per_decision:.3f}", "a decision"],
+        ["worst odds", in_words(result.worst_odds), "the largest factor on anybody's odds of a secret"],
+        ["off model", str(result.off_model), "readings that the model holds impossible"],
+        ["milliseconds", f"{1000 * result.seconds_per_decision:.3f}", "per decision"],
     ]
     width = max(len(row[1]) for row in rows)
     print("\n".join(f"{what:<13}  {value:>{width}}  {words}" for what, value, words in rows))

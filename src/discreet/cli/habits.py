@@ -118,7 +118,7 @@ def _print_one(one: HabitsSummary) -> None:
         print(f"With {one.observers} observers who may have learned the habits elsewhere\n")
     if one.seldom:
         visits = {row["context"]: row for row in one.rhythms}
-        print("Seldom, and so what an observer would learn most from:")
+        print("Rare, so an observer would learn most from them:")
         for label in one.seldom:
             row = visits[label]
             print(f"  {label}, on {row['days']} day{'s' * (row['days'] > 1)}, last on {row['last']}")

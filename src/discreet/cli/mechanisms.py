@@ -9,7 +9,7 @@ WORDS = {
     "delta": "whatever is shown, nobody gains more than delta of belief in a secret",
     "epsilon": "likelihoods differ by e^epsilon at most; a belief may still rise",
     "window": "within a stated part of what is shown, and not beyond",
-    "none": "nothing; to compare with",
+    "none": "nothing is promised; for comparison",
 }
 """What the words of a promise mean, the strongest first."""
 
@@ -41,4 +41,4 @@ def mechanisms(json: options.Json = False) -> None:
         print(f"{kind:<8} {meaning}")
     if others := plugins.names(plugins.MECHANISMS):
         print(f"\nfrom other packages, with promises of their own: {', '.join(others)}")
-    print("\n* unless --mechanism names another; one of your own is module:Class")
+    print("\n* the default; name another with --mechanism, your own as module:Class")

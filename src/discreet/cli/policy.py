@@ -182,7 +182,11 @@ def show_policy(
         return
     for one in _secrets(secrets, clock, told):
         print(_wrapped(str(one["name"]), str(one["words"])))
-    print(f"All of it {IF}, whatever is shown, whoever knows the habits." if secrets.secrets else "Nothing is secret.")
+    print(
+        f"All of this holds {IF}, whatever is shown, against everybody who knows the habits."
+        if secrets.secrets
+        else "Nothing is secret."
+    )
 
 
 # --- reading

@@ -99,8 +99,8 @@ class About:
             ["silent", f"{report.silent / report.events:.4f}", "of the events show nothing"],
             ["breach rate", f"{report.breach_rate:.4f}", "of the positions are breached, mean over people"],
             ["worst gain", f"{report.worst_gain:.4f}", "belief minus prior"],
-            ["off model", str(report.off_model), "events that the model has no place for"],
-            ["settled", str(report.settled), "positions where habits alone tell a secret"],
+            ["off model", str(report.off_model), "events that the model holds impossible"],
+            ["settled", str(report.settled), "positions where habits alone reveal a secret"],
         ]
         width = max(len(row[1]) for row in rows)
         print("\n".join(f"{what:<11}  {value:>{width}}  {words}" for what, value, words in rows) + "\n")

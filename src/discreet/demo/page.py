@@ -59,7 +59,7 @@ def page(demo: Demo) -> str:
 <h2 class="part">How this was found out</h2>
 <p class="how">The stranger, or observer, has learned this person's habits from {demo.learned} earlier days, sees only
 what applications see, knows how it is chosen, and draws every conclusion from it. A secret is kept while their guess
-stays within {delta} points of what the habits alone tell anybody. The person is simulated; the numbers are exact.
+stays within {delta} points of what the habits alone reveal. The person is simulated; the numbers are exact.
 Below, two more secrets are kept on the same day: a visit at any time today, and being home at night.
 {words(how_true(demo))}</p>
 <p class="how">What is known already: {words(" ".join(already_known(demo)))}</p>

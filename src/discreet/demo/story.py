@@ -193,7 +193,7 @@ def headline(demo: Demo) -> str:
 
 def if_true(demo: Demo) -> str:
     """Of what all of it is, and how true that was."""
-    return f"Kept, and given away: {IF} from {demo.learned} earlier days; {demo.truth.figure}."
+    return f"All of this holds {IF} from {demo.learned} earlier days; {demo.truth.figure}."
 
 
 def how_true(demo: Demo) -> str:
@@ -216,7 +216,7 @@ def _guessed(one: Known, clock: Clock) -> str:
     when = "" if one.highest_at is None else f" (at {clock.label(one.highest_at)})"
     least = "" if one.rows == 1 else f"{percent(one.least)} to "
     said = (
-        f"“{one.name}”: habits alone tell {least}{percent(one.highest)}{when}; the limit there is {percent(one.limit)}"
+        f"“{one.name}”: habits alone say {least}{percent(one.highest)}{when}; the limit there is {percent(one.limit)}"
     )
     return ". ".join([said, *(f"{text[0].upper()}{text[1:]}" for text in one.warnings(clock))]) + "."
 

@@ -292,7 +292,7 @@ def draw(frame: pl.DataFrame, policy: Policy, path: Path) -> None:
         told.plot(row["found"], place, "|", color=INK, markersize=13, markeredgewidth=2)
     shown.set_yticks(range(len(rows)), [row["mechanism"] for row in rows])
     shown.invert_yaxis()
-    shown.set_xlabel("utility: the worth of a slot, 1 where it is shown as it was")
+    shown.set_xlabel("utility: mean worth of a slot, 1 if the truth is shown")
     told.set_xlabel("worst gain of belief: bar, on the days; line, the audit's (found to bound)")
     deltas = sorted({policy.delta_of(secret) for secret in policy.secrets})
     for delta in deltas:

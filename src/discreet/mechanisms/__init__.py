@@ -58,10 +58,10 @@ PROMISES = {
     "MaskSensitive": "none: silence says where a secret is",
     "NoInternal": "window: each attribute of an event on its own",
     "NoMask": "none: everything is shown",
-    "PaHmm": "window: so many positions in a row",
-    "PaMarkov": "none: each attribute looks after itself, and withholding speaks",
+    "PaHmm": "window: a stated number of positions in a row",
+    "PaMarkov": "none: attributes are checked separately, and what is withheld still leaks",
     "Probabilistic": "delta: secrets at each slot, of one day",
-    "SensitiveMask": "none: what is withheld says what it was",
+    "SensitiveMask": "none: withholding reveals the secret",
     "SetLabelled": "delta: secrets at each slot, of one day, against somebody who knows sets of contexts only",
     "Simulatable": "delta: secrets at each slot, of one day",
 }
