@@ -321,7 +321,7 @@ function Editor({ found, person, secret, others, failed, done, cancel }: {
             <span>{at === "each" ? words.eachWords : words.anyWords(terms)}</span></label>
         ))}
       </fieldset>
-      <fieldset><legend>{words.delta}: {words.strength(gain)}</legend>
+      <fieldset><legend>{words.delta} <span class="strength">{words.strength(gain)}</span></legend>
         <div class="delta">
           <input type="range" min="1" max="50" value={Math.round(100 * gain)} aria-label={words.delta}
             aria-valuetext={`${words.inPoints(gain)}, ${words.strength(gain)}`}

@@ -629,8 +629,8 @@ export const texts = {
         + "allowance.",
       strict: { "0.02": "Very strict", "0.05": "Strict", "0.1": "Usual", "0.2": "Mild" } as Record<string, string>,
       points: (delta: number) => `at most ${inPoints(delta)} more`,
-      shown: (mean: number, give: number) =>
-        `apps see ${percent(mean)} of your day, give or take ${Math.max(1, Math.round(give * 100))}`,
+      shown: (mean: number, give: number) => give > 0.25 ? `apps see roughly ${percent(mean)} of your day`
+        : `apps see ${percent(mean)} of your day, give or take ${Math.max(1, Math.round(give * 100))}`,
       falsely: (share: number) => `${percent(share)} shown as another place`,
       widely: (share: number) => `${percent(share)} as a wider area`,
       waiting: "calculating…",
