@@ -34,7 +34,7 @@ NONE = "none"
 REFERENCE: tuple[SettingsSection, ...] = (
     SettingsSection(
         "[clock]",
-        "Everybody's day: how many slots it has, in which time zone, and when it ends.",
+        "The clock of all people: how many slots a day has, in which time zone, and when it ends.",
         (
             Key("slots", "whole number", "48", "48", "Slots of a day: 48 are half hours."),
             Key("zone", "text", "", '"Europe/Paris"', "The time zone, by its name in the IANA database."),
@@ -43,10 +43,10 @@ REFERENCE: tuple[SettingsSection, ...] = (
     ),
     SettingsSection(
         "[people.jane]",
-        "Somebody who is served; `jane` is the name in addresses and topics. `discreet setup` and the page write this.",
+        "A person who is served; `jane` is the name in addresses and topics. `discreet setup` and the page write this.",
         (
             Key("routine", "path", "", '"jane.model"', "The model of `discreet learn`."),
-            Key("policy", "path", "", '"policy.toml"', "What is secret, and delta."),
+            Key("policy", "path", "", '"policy.toml"', "The policy: secrets and delta."),
             Key("places", "path", NONE, '"places.geojson"', "The map. Without one, sources say labels."),
             Key("carry", "duration", '"4h"', '"4h"', "How long a reading counts when none follows."),
             Key(
@@ -62,7 +62,7 @@ REFERENCE: tuple[SettingsSection, ...] = (
                 "table",
                 '{ name = "adaptive" }',
                 '{ name = "adaptive", outputs = "suppress" }',
-                "Who decides, with its options. Its promise must go on over midnight, and be of all outputs, unless "
+                "The mechanism, with its options. Its promise must hold over midnight and for all outputs, unless "
                 "`accept` says otherwise.",
             ),
             Key(
@@ -85,7 +85,7 @@ REFERENCE: tuple[SettingsSection, ...] = (
                 "list of texts",
                 "[]",
                 '["home.example"]',
-                "Names that it is reached by, besides `localhost` and `host`. A request for another name gets 421.",
+                "Host names of the gateway, besides `localhost` and `host`. A request for another name gets 421.",
             ),
             Key("certificate", "path", NONE, '"fullchain.pem"', "TLS: the certificate, as PEM."),
             Key("key", "path", NONE, '"privkey.pem"', "TLS: its key, as PEM."),
@@ -163,7 +163,7 @@ REFERENCE: tuple[SettingsSection, ...] = (
     ),
     SettingsSection(
         "[limits]",
-        "What one caller may ask.",
+        "Limits for each caller.",
         (
             Key(
                 "application",
@@ -265,7 +265,7 @@ REFERENCE: tuple[SettingsSection, ...] = (
                 '["home_assistant"]',
                 "In which forms.",
             ),
-            Key("now_only", "true or false", "false", "true", "Whether nothing is sent that was missed."),
+            Key("now_only", "true or false", "false", "true", "Whether outputs that were missed are not sent later."),
             Key(
                 "token",
                 "text",
@@ -296,7 +296,7 @@ REFERENCE: tuple[SettingsSection, ...] = (
     ),
     SettingsSection(
         "[[friend]]",
-        "Somebody who is shown on another's map of OwnTracks (HTTP). One table for each; without one nobody is.",
+        "A person who is shown on another's map of OwnTracks (HTTP). One table for each; without one nobody is shown.",
         (
             Key("person", "text", "", '"jane"', "Who is shown."),
             Key("to", "text", "", '"joe"', "Whose phones show it."),
@@ -355,7 +355,7 @@ def page() -> str:
         "# Settings",
         "",
         "Every key of `discreet.toml`, made from the program. `discreet serve --template` prints them as a file with",
-        "comments. Paths are relative to the file. An unknown key is refused, with what was perhaps meant. A file that",
+        "comments. Paths are relative to the file. An unknown key is refused, with a suggestion. A file that",
         "holds a password, a token or a key is refused if everybody on the machine can read it.",
     ]
     for section in REFERENCE:
