@@ -28,7 +28,7 @@ DOCUMENT: dict[str, Any] = {
     "info": {
         "title": "discreet",
         "version": "1",
-        "description": "Between the sources of a person's context and applications: an output a slot, one for all.",
+        "description": "Between sources of a person's context and applications: one output for each slot, for all.",
     },
     "components": {"securitySchemes": SCHEMES},
     "paths": PATHS,

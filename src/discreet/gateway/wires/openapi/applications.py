@@ -56,26 +56,26 @@ GETS: Schema = keyed(
 APPLICATIONS: Routes = {
     "/v1/people/{person}/now": {
         "get": Operation(
-            "The present: the last slot that was told",
+            "The present: the last published slot",
             "reader",
             {
                 "200": answer("the slot", EVENT),
                 "204": answer("nothing was published yet"),
-                "304": answer("as it was"),
+                "304": answer("unchanged"),
             },
             [asked("If-None-Match", "an ETag: 304 where nothing changed", TEXT, "header")],
         )
     },
     "/v1/people/{person}/releases": {
         "get": Operation(
-            "What was told, from the first slot on, in pages",
+            "All published slots, from the first on, in pages",
             "reader",
             {
                 "200": {
                     "description": "a page; next is null on the last",
                     "content": {"application/json": {"schema": RELEASES}, "text/csv": {"schema": TEXT}},
                 },
-                "304": answer("as it was"),
+                "304": answer("unchanged"),
             },
             [
                 asked("from", "the first date", DATE),
@@ -88,7 +88,7 @@ APPLICATIONS: Routes = {
     },
     "/v1/people/{person}/stream": {
         "get": Operation(
-            "Server-sent events: the present, then each slot when it is told",
+            "Server-sent events: the present, then each slot when it is published",
             "reader",
             {"200": answer("events, without end", TEXT, "text/event-stream")},
             [asked("Last-Event-ID", "the last slot that the reader has: what follows comes first", TEXT, "header")],
@@ -110,7 +110,7 @@ APPLICATIONS: Routes = {
     },
     "/v1/gets": {
         "get": Operation(
-            "This token's last answers, byte by byte, to be shown to whom they concern",
+            "This token's last answers, byte by byte, to show to the person they are about",
             "application",
             {"200": answer("requests that it may make, each with the text of its answer", GETS)},
         )
@@ -147,7 +147,7 @@ OWNTRACKS: Routes = {
     "/pub": {"post": PHONES},
     "/owntracks": {"post": PHONES},
     "/api/0/version": {
-        "get": Operation("Who answers", "frontend", {"200": answer("its name", keyed({"version": TEXT}))})
+        "get": Operation("The name of the program", "frontend", {"200": answer("its name", keyed({"version": TEXT}))})
     },
     "/api/0/list": {
         "get": Operation(

@@ -92,7 +92,7 @@ SERVER = {
 """What the server itself answers on every route."""
 
 CALLER = {
-    "401": answer("no token, or one that does not hold", ERROR),
+    "401": answer("no token, or an invalid one", ERROR),
     "403": answer("a token for something else", ERROR),
     "429": answer("too many requests; Retry-After says how long to wait", ERROR),
     "503": answer("the journal cannot be used; send again in a moment", ERROR),

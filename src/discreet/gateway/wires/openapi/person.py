@@ -42,7 +42,7 @@ PATH = "/v1/owner/people/{person}"
 DAYS: Routes = {
     f"{PATH}/days": {
         "get": Operation(
-            "The first and last date of which something was told, when the next slot ends, and what is not promised",
+            "The first and last date with published slots, when the next slot ends, and what is not promised",
             "in person",
             {
                 "200": answer(
@@ -63,7 +63,7 @@ DAYS: Routes = {
     },
     f"{PATH}/day": {
         "get": Operation(
-            "A day: what was told, what was true, and why something else was told",
+            "A day: what was published, what was true, and why they differ",
             "in person",
             {"200": answer("slots", DAY)},
             [ON, asked("first", "the first slot", {**WHOLE, "minimum": 0})],
@@ -74,7 +74,7 @@ DAYS: Routes = {
         "get": Operation(
             "Days at a glance",
             "in person",
-            {"200": answer("days of which something was told", keyed({"days": listed(GLANCE)}))},
+            {"200": answer("days with published slots", keyed({"days": listed(GLANCE)}))},
             [*FROM_TO, asked("strips", "with every slot, where it is given", TEXT)],
             also=NOBODY,
         )
@@ -90,7 +90,7 @@ DAYS: Routes = {
     },
     f"{PATH}/past": {
         "get": Operation(
-            "The weeks before the first slot as they would have been told; asking for them begins the work",
+            "The weeks before the first slot as applications would have seen them; the request starts the work",
             "in person",
             {
                 "200": answer(
@@ -156,7 +156,7 @@ PAUSED = {"400": answer("too soon, or no such pause", ERROR)}
 PAUSED_DAYS: Routes = {
     f"{PATH}/pauses": {
         "get": Operation(
-            "Days on which nothing is told, and the earliest that may be announced now",
+            "Days on which nothing is published, and the earliest day that may be announced now",
             "in person",
             {"200": answer("pauses", PAUSES)},
             also=NOBODY,
@@ -363,7 +363,7 @@ SECRETS_ROUTES: Routes = {
     },
     f"{PATH}/secrets/preview": {
         "post": Operation(
-            "Begin a preview: weeks as they would be told under a draft",
+            "Start a preview: weeks as applications would see them under a draft",
             "in person",
             {"202": answer("its name", keyed({"preview": TEXT}))},
             body=DRAFT,

@@ -115,7 +115,7 @@ SETUP: Routes = {
     },
     f"{PATH}/choice": {
         "post": _step(
-            "How strict, and what may be told; hold keeps as much of delta back as was found",
+            "How strict, and what may be shown instead of the truth; hold reserves the share of delta that was found",
             only({"delta": NUMBER, "vocabulary": TEXT, "accept": YES}, {"hold": YES}),
         )
     },
