@@ -260,19 +260,14 @@ class _StreamTally(_Tally):
         names = adversary.secrets.names
         rows, beliefs = moment.belief.live()
         gains = beliefs - rows.prior
-        least = adversary.secrets.least_delta.tolist()
-        for name, delta in zip(
-            names, least, strict=True
-        ):  # what is not live is within its delta: nothing is known of it
-            self.worst.setdefault(name, 0.0)
-            self.excess.setdefault(name, -delta)
-            self.odds.setdefault(name, 1.0)
-        odds = factors(rows.prior, beliefs)
-        lists = (rows.secret.tolist(), gains.tolist(), rows.delta.tolist(), odds.tolist())
-        for g, gain, delta, multiplied in zip(*lists, strict=True):
-            self.odds[names[g]] = max(self.odds[names[g]], multiplied)
-            self.worst[names[g]] = max(self.worst[names[g]], gain)
-            self.excess[names[g]] = max(self.excess[names[g]], gain - delta)
+        found = (gains, gains - rows.delta, factors(rows.prior, beliefs))
+        # What is not live is within its delta: nothing else is known of it.
+        least = (np.zeros(len(names)), -adversary.secrets.least_delta, np.ones(len(names)))
+        for values, begins, kept in zip(found, least, (self.worst, self.excess, self.odds), strict=True):
+            highest = np.full(len(names), -np.inf)
+            np.fmax.at(highest, rows.secret, values)
+            for name, begin, value in zip(names, begins.tolist(), highest.tolist(), strict=True):
+                kept[name] = max(kept.get(name, begin), value)
         for r in np.flatnonzero(exceeds(gains, rows.delta)).tolist():
             opens = int(rows.opens[r])
             self.rows.add((whose, int(rows.secret[r]), opens))
