@@ -107,6 +107,16 @@ def _rec(path: Path, rows: pl.DataFrame) -> None:
     _lines(path, rows, rec_line(MESSAGE, seconds=START).rstrip("\n"))
 
 
+def _labels(path: Path, rows: pl.DataFrame) -> None:
+    """A mode of travel a position, five seconds long."""
+    begins = pl.from_epoch(rows["tst"])
+    written = [(begins + pl.duration(seconds=k)).dt.strftime("%Y/%m/%d %H:%M:%S") for k in (0, 5)]
+    table = pl.select(begins=written[0], ends=written[1], mode=pl.lit("walk"))
+    path.write_text("Start Time\tEnd Time\tTransportation Mode\n")
+    with path.open("ab") as file:
+        table.write_csv(file, separator="\t", include_header=False)
+
+
 def _fit(path: Path, rows: pl.DataFrame) -> None:
     path.write_bytes(fit_bytes([(tst, (lat, lon)) for tst, lat, lon, _ in rows.iter_rows()]))
 
@@ -172,9 +182,9 @@ def _zipped_elements(path: Path) -> None:
         _elements(stream)
 
 
-def _split(path: Path) -> Iterator[list[str]]:
+def _split(path: Path, between: str = ",") -> Iterator[list[str]]:
     with path.open() as file:
-        yield from (line.split(",") for line in file)
+        yield from (line.split(between) for line in file)
 
 
 def _frames(path: Path) -> None:
@@ -235,6 +245,7 @@ READERS = (
     Reader(
         "a.plt", _form("{lat},{lon},0,492,39744.12,2020-09-13,12:26:40", GEOLIFE), "str.split", lambda p: [*_split(p)]
     ),
+    Reader("labels.txt", _labels, "str.split", lambda p: [*_split(p, "\t")]),
     Reader("a.csv", _csv, "polars.read_csv", pl.read_csv),
     Reader("a.parquet", _parquet, "polars", pl.read_parquet),
 )

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from benchmarks.__main__ import found
+from benchmarks._importer_files import READERS, places
 
+from discreet.data.formats import FORMATS, LOGS
+from discreet.data.importing import import_logs
 from tests.test_docs import ROOT
 
 PAGE = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
@@ -24,3 +28,12 @@ def test_the_docs_name_no_benchmark_that_there_is_not() -> None:
         words = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
         for name in re.findall(r"python -m benchmarks[ .]([a-z_]+)", words):
             assert (ROOT / "benchmarks" / f"{name}.py").exists(), f"{page.name}: {name}"
+
+
+def test_importers_are_measured_in_every_format(tmp_path: Path) -> None:
+    rows, read = places(3), set()
+    for reader in READERS:
+        path = tmp_path / reader.name
+        reader.write(path, rows)
+        read |= {file.format for file in import_logs([path]).files}
+    assert read == {one.name for one in (*LOGS, *FORMATS)}

@@ -15,6 +15,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from discreet.data.formats import FORMATS, LOGS
+from discreet.data.importing import import_logs
 from tests.cli.conftest import Discreet
 from tests.data.histories import DAYS, HISTORIES, ZONE, Fix, fixes, google_records, message, stays
 from tests.data.samples import rec_line
@@ -64,6 +66,16 @@ def test_from_a_history_to_a_release(discreet: Discreet, tmp_path: Path, policy:
     assert released.code == 0, released.err
     assert "off model" not in released.err
     assert len(pl.read_csv(shown)) == SLOTS * DAYS
+
+
+def test_every_format_has_a_history(tmp_path: Path) -> None:
+    """A new one is not done before it goes this way."""
+    read = set()
+    for name, write in HISTORIES.items():
+        folder = tmp_path / name.replace(" ", "-").replace("'", "")
+        folder.mkdir()
+        read |= {file.format for file in import_logs([write(folder)]).files}
+    assert read == {one.name for one in (*LOGS, *FORMATS)}
 
 
 def _places(discreet: Discreet, readings: Path, out: Path) -> tuple[object, ...]:
