@@ -15,7 +15,6 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from math import isnan
 from pathlib import Path, PurePath
 from types import NoneType
 from typing import Any, BinaryIO
@@ -203,7 +202,8 @@ def _told_of(some: list[Any]) -> Iterator[tuple[int, EntryContent]]:
 def _alike(some: list[Any]) -> Alike | None:
     """Rows of the database as columns; None where one is odd in any way, so that `_row_of_database` says what it is."""
     numbers, entities, states, times, attributes = zip(*some, strict=True)
-    if not set(map(type, times)) <= {int, float} or not _within(times):
+    seconds = _column(times) if set(map(type, times)) <= {int, float} else None
+    if seconds is None:
         return None
     try:
         held = [loads(one) if one else {} for one in attributes]
@@ -218,28 +218,34 @@ def _alike(some: list[Any]) -> Alike | None:
                 latitudes[place] = longitudes[place] = accuracies[place] = None
     if not set(map(type, latitudes)) | set(map(type, longitudes)) <= {float, NoneType}:
         return None
-    if not set(map(type, accuracies)) <= NUMBERS or not _within([*latitudes, *longitudes, *accuracies]):
+    if not set(map(type, accuracies)) <= NUMBERS:
+        return None
+    latitude, longitude, accuracy = _column(latitudes), _column(longitudes), _column(accuracies)
+    if latitude is None or longitude is None or accuracy is None:
         return None
     users = {entity: _user(_text(entity)) for entity in set(entities)}
     contexts = {state: _context(_text(state)) for state in set(states)}
     if None in users.values():
         return None
-    instants = _instants(times)
+    instants: Sequence[int] | pl.Series
+    if int in set(map(type, times)):  # whole seconds are multiplied as such
+        instants = [round(time * SECOND) for time in times]
+    else:
+        instants = pl.Series(np.rint(seconds.to_numpy() * SECOND).astype(np.int64))
     whose, where = [users[one] for one in entities], [contexts[one] for one in states]
-    return Alike(numbers, whose, instants, latitudes, longitudes, accuracies, where)
+    return Alike(numbers, whose, instants, latitude, longitude, accuracy, where)
 
 
-def _instants(times: Sequence[float]) -> Sequence[int] | pl.Series:
-    """Seconds as microseconds, to the nearest; whole numbers of seconds are multiplied as such."""
-    if int in set(map(type, times)):
-        return [round(time * SECOND) for time in times]
-    return pl.Series(np.rint(np.array(times) * SECOND).astype(np.int64))
-
-
-def _within(numbers: Sequence[float | None]) -> bool:
-    """Whether all that there are can be reckoned with; what is not a number cannot."""
-    some = [one for one in numbers if one is not None]
-    return not some or (min(some) > -FARTHEST and max(some) < FARTHEST and not isnan(sum(some)))
+def _column(numbers: Sequence[float | None]) -> pl.Series | None:
+    """Numbers, and null where there is none; None if one of them cannot be reckoned with."""
+    try:
+        held = np.array(numbers, dtype=np.float64)
+    except OverflowError:
+        return None
+    known = ~np.isnan(held)
+    if known.sum() + numbers.count(None) < len(numbers) or (np.abs(held[known]) >= FARTHEST).any():
+        return None
+    return pl.Series(held, nan_to_null=True)
 
 
 def _text(held: object) -> object:
