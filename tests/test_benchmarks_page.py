@@ -36,4 +36,4 @@ def test_importers_are_measured_in_every_format(tmp_path: Path) -> None:
         path = tmp_path / reader.name
         reader.write(path, rows)
         read |= {file.format for file in import_logs([path]).files}
-    assert read == {one.name for one in (*LOGS, *FORMATS)}
+    assert read == {one.name for one in LOGS} | {one.name for one in FORMATS}

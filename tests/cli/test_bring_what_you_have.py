@@ -75,7 +75,7 @@ def test_every_format_has_a_history(tmp_path: Path) -> None:
         folder = tmp_path / name.replace(" ", "-").replace("'", "")
         folder.mkdir()
         read |= {file.format for file in import_logs([write(folder)]).files}
-    assert read == {one.name for one in (*LOGS, *FORMATS)}
+    assert read == {one.name for one in LOGS} | {one.name for one in FORMATS}
 
 
 def _places(discreet: Discreet, readings: Path, out: Path) -> tuple[object, ...]:
