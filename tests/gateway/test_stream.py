@@ -23,7 +23,7 @@ STREAM = "/v1/people/jane/stream"
 
 async def opened_streams(web: Web, count: int) -> None:
     """Wait until so many are open."""
-    for _ in range(500):
+    for _ in range(12_000):
         if len(web.served.streams) == count:
             return
         await asyncio.sleep(0.01)

@@ -230,7 +230,7 @@ def test_from_a_tracker_to_a_device_in_home_assistant(tmp_path: Path, fake: Fake
             assert settings.broker is not None
             assert [one.person for one in settings.broker.tells] == ["jane"]
             await until("somebody who follows", lambda: fake.followed == 1)
-            async with aiomqtt.Client("127.0.0.1", mosquitto.port) as client, asyncio.timeout(60):
+            async with aiomqtt.Client("127.0.0.1", mosquitto.port) as client, asyncio.timeout(300):
                 await client.subscribe("homeassistant/device_tracker/+/config")
                 async for message in client.messages:
                     assert "discreet/jane/whole" in str(message.payload)
