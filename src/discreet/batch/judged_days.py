@@ -197,6 +197,6 @@ def _parted(one: PersonDays, share: float, note: Note = ignore) -> tuple[AnyMode
         raise DiscreetError(f"--split {share:g} of {len(one.days)} days leaves none to learn from, or none to judge")
     note(
         f"learned again from the {len(earlier)} days until {earlier[-1].date}, by the rules of the model; "
-        f"judged are the {len(later)} from {later[0].date} on"
+        f"the {len(later)} days from {later[0].date} on are judged"
     )
     return relearned(one.habits, carry_forward(earlier, one.carried), one.policy), list(later)
