@@ -15,8 +15,13 @@ await look(async () => {
   await page.click("text=Add a circle");
   await page.fill("[name=name]", "gym");
   await page.fill("[name=latitude]", "48.11");
+  await page.focus("[name=name]");
+  holds((await page.inputValue("[name=longitude]")) === "", "a longitude is made up");
+  holds(await page.isDisabled(".draw button:has-text('Save')"), "half a position can be saved");
   await page.fill("[name=longitude]", "11.51");
   await page.fill("[name=radius]", "60");
+  holds((await page.inputValue("[name=latitude]")) === "48.11" && (await page.inputValue("[name=longitude]")) === "11.51",
+    "a number that was typed is lost");
   await page.click(".draw button:has-text('Save')");
   await page.waitForSelector(".waiting");
   holds(!(await text(".waiting")).includes("discreet learn") || !(await page.isVisible(".waiting pre")), "commands come first");

@@ -1,6 +1,6 @@
 import "./places.css";
 import type { JSX } from "preact";
-import { useCallback, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, maps, Refused, routine, type Drawn, type DrawnShape, type MapChange, type Placed, type Unexplained } from "./api";
 import { encloses, metresBetween, world, type Position } from "./geo";
 import { keep, recall } from "./kept";
@@ -99,7 +99,7 @@ export function Places({ person, out }: { person: string; out: () => void }) {
         <div class="beside">
           {problem && <p class="problem" role="alert">{problem}</p>}
           {sketch
-            ? <Draw sketch={sketch} set={setSketch} places={shown} busy={busy} save={save}
+            ? <Draw sketch={sketch} set={(made) => setSketch((now) => now && { ...now, ...made(now) })} places={shown} busy={busy} save={save}
               cancel={() => setSketch(null)} />
             : <List {...{ map, left, picked, setPicked, change, draw, busy }} />}
         </div>
@@ -213,7 +213,7 @@ function One({ name, map, change, draw, busy, renamed }: Acts & { name: string; 
 
 /** A shape that is being drawn, by its numbers; the map has the same one. */
 function Draw({ sketch, set, places, busy, save, cancel }: {
-  sketch: Sketch; set: (made: Sketch) => void; places: Placed[]; busy: boolean;
+  sketch: Sketch; set: (made: (now: Sketch) => Partial<Sketch>) => void; places: Placed[]; busy: boolean;
   save: (made: Sketch) => void; cancel: () => void;
 }) {
   const words = texts.places;
@@ -221,11 +221,16 @@ function Draw({ sketch, set, places, busy, save, cancel }: {
   const inside = held(sketch, places);
   const [middle] = sketch.points;
   const ready = sketch.kind === "circle" ? middle !== undefined : sketch.points.length > 2;
+  const halves = useRef<[number?, number?]>([]); // what was typed of a middle that is not there yet
   const typed = (at: 0 | 1) => (event: JSX.TargetedEvent<HTMLInputElement>) => {
     const value = event.currentTarget.valueAsNumber;
     if (Number.isNaN(value)) return;
-    const [latitude, longitude] = middle ?? [0, 0];
-    set({ ...sketch, points: [at === 0 ? [value, longitude] : [latitude, value]] });
+    halves.current[at] = value;
+    set(({ points: [was] }) => {
+      const other = was?.[1 - at] ?? halves.current[1 - at];
+      if (other === undefined) return {}; // a place needs both
+      return { points: [at === 0 ? [value, other] : [other, value]] };
+    });
   };
   return (
     <form class="card draw" onSubmit={(event) => {
@@ -237,7 +242,10 @@ function Draw({ sketch, set, places, busy, save, cancel }: {
       {sketch.number === null && (
         <label>{words.name}
           <input name="name" required maxLength={100} autocomplete="off" list="names" value={sketch.name}
-            aria-describedby="name-words" onInput={(event) => set({ ...sketch, name: event.currentTarget.value })} />
+            aria-describedby="name-words" onInput={(event) => {
+              const name = event.currentTarget.value;
+              set(() => ({ name }));
+            }} />
           <datalist id="names">{names.map((one) => <option key={one} value={one} />)}</datalist>
           <small id="name-words">{words.nameWords}</small>
         </label>
@@ -245,20 +253,23 @@ function Draw({ sketch, set, places, busy, save, cancel }: {
       {sketch.kind === "circle" ? (
         <div class="numbers">
           <label>{words.latitude}<input name="latitude" type="number" step="any" min={-90} max={90} required
-            value={middle ? rounded(middle[0]) : ""} onChange={typed(0)} /></label>
+            {...(middle && { value: rounded(middle[0]) })} onChange={typed(0)} /></label>
           <label>{words.longitude}<input name="longitude" type="number" step="any" min={-180} max={180} required
-            value={middle ? rounded(middle[1]) : ""} onChange={typed(1)} /></label>
+            {...(middle && { value: rounded(middle[1]) })} onChange={typed(1)} /></label>
           <label>{words.radius}<input name="radius" type="number" step="any" min={1} max={100_000} required
             value={sketch.radius} onInput={(event) => {
               const radius = event.currentTarget.valueAsNumber;
-              if (radius > 0) set({ ...sketch, radius });
+              if (radius > 0) set(() => ({ radius }));
             }} /></label>
         </div>
       ) : (
         <label>{words.corners}
           <textarea name="corners" rows={6} spellcheck={false}
             value={sketch.points.map((one) => one.map(rounded).join(", ")).join("\n")}
-            onChange={(event) => set({ ...sketch, points: cornersOf(event.currentTarget.value) })} />
+            onChange={(event) => {
+              const points = cornersOf(event.currentTarget.value);
+              set(() => ({ points }));
+            }} />
         </label>
       )}
       {inside.length > 0 && <p>{words.holds(inside)}</p>}

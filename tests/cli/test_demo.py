@@ -105,7 +105,7 @@ def test_the_terminal_shows_the_day_within_80_columns(discreet: Discreet, tmp_pa
     assert "the true day" in ran.out
     assert "applications saw" in ran.out
     assert ran.out.splitlines()[-2].endswith("demo.html")
-    assert ran.out.splitlines()[-1].endswith("(discreet serve --demo)")
+    assert ran.out.splitlines()[-1].endswith("discreet serve --demo")
 
 
 @pytest.mark.usefixtures("at_once")
