@@ -168,7 +168,7 @@ def test_new_labels_and_new_secrets_become_contexts_unless_contexts_were_given()
 def test_days_that_were_learned_before_are_refused() -> None:
     monday = d.Day(("a", "b"), MONDAY, "p")
     routine = Routine.fit([monday])
-    with pytest.raises(d.DiscreetError, match=r"2024-01-01 is not after 2024-01-01.*learn anew"):
+    with pytest.raises(d.DiscreetError, match=r"2024-01-01 is not after 2024-01-01.*learn again"):
         routine.updated(monday)
     with pytest.raises(d.DiscreetError, match=r"is of q, and the routine was learned from p; learn a routine for each"):
         routine.updated(d.Day(("a", "b"), MONDAY + ONE_DAY, "q"))
