@@ -100,7 +100,7 @@ def preview(model: Path, policy: Path) -> Wait:
     routine = load(model)
     assert isinstance(routine, Routine)
     before, _ = read_policy(policy, routine.clock)
-    after = Policy([*before.secrets, Secret("gym today", {"gym"}, at="any")], delta=before.delta)
+    after = Policy([*before.secrets, Secret("bar today", {"bar"}, at="any")], delta=before.delta)
     week = [Day(day.contexts, START + k * ONE_DAY, "p01") for k, day in enumerate(person("p01", days=7, seed=7))]
     work = PreviewWork(routine, Spec("adaptive"), before, after, tuple(week), 1)
     ends = (0, -6)  # a thread of it still reads its pipe; the gateway ends it
@@ -138,6 +138,8 @@ def _first_row(stdout: IO[bytes] | None, wait: Wait, began: float) -> float | No
     assert stdout is not None
     first = None
     for line in stdout:
+        if line.startswith(b'{"problem"'):  # of the preview, whose exit status says nothing
+            raise SystemExit(f"{wait.name}: {line.decode()}")
         if first is None and wait.row is not None and wait.row(line.decode()):
             first = time.monotonic() - began
     return first
