@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import EndlessBelief
-from discreet.contracts import AnyMechanism, DayModel, Needs, Utility, is_endless, is_finite, secrets_over
+from discreet.contracts import AnyMechanism, DayModel, Needs, Utility, is_finite, secrets_over
 from discreet.errors import DiscreetError, OneDayError, PolicyError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import ContextMechanism
@@ -120,7 +120,7 @@ class SetLabelled(UnchangingStream, ContextMechanism):
         }
         self._inward = {outward: inward for inward, outward in self._outward.items()}
         self._kernels: dict[Hashable, FiniteKernel] = {}
-        self.adversary: Any = EndlessAdversary(self) if is_endless(cast(Any, model)) else None
+        self.adversary: Any = EndlessAdversary(self) if isinstance(endless, EndlessChain) else None
 
     def _laid(self) -> SecretTable:
         """Over days without end, windows over the cut stay whole."""
