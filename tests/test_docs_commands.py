@@ -61,10 +61,11 @@ def needs_spark(line: Line) -> bool:
 
 
 def lines_to_run(page: str) -> list[Line]:
-    """Those of a page, except what another page before it has to the letter, and which leaves no file."""
+    """Those of a page, except what another page before it has to the letter, and which leaves no file here."""
     pages = list(RUN)
     before = {line.arguments for name in pages[: pages.index(page)] for line in lines_of(ROOT / name)}
-    return [line for line in lines_of(ROOT / page) if line.arguments not in before - {None} or "--out" in line.words]
+    writes = {"--out", "examples"}
+    return [line for line in lines_of(ROOT / page) if line.arguments not in before - {None} or writes & {*line.words}]
 
 
 @pytest.mark.slow("runs every command of a page, as a reader would")

@@ -111,9 +111,14 @@ def opened(path: Path, *, empty: bool = False) -> Iterator[tuple[BinaryIO, Binar
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{path}: the gzip data are damaged ({error}); copy or download the file again") from None
     except OSError as error:
-        ours = isinstance(error, FileNotFoundError) and path.parts[:1] == ("examples",)
-        remedy = "write the examples with: discreet examples" if ours else "check the path"
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}; {remedy}") from None
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: OSError) -> DataError:
+    """What is said of a file that cannot be read; the docs' lines name examples that `discreet examples` writes."""
+    ours = isinstance(error, FileNotFoundError) and path.parts[:1] == ("examples",)
+    remedy = "write the examples with: discreet examples" if ours else "check the path"
+    return DataError(f"{path}: cannot be read: {error.strerror or error}; {remedy}")
 
 
 @contextmanager

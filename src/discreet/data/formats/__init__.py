@@ -30,7 +30,7 @@ from discreet.data.frames import FrameSource
 from discreet.data.many_files import ManyFiles, is_many
 from discreet.data.rows import LogFormat
 from discreet.data.source import Format, Source
-from discreet.data.streams import OpenedFile
+from discreet.data.streams import OpenedFile, unreadable
 from discreet.deferred import pl
 from discreet.errors import DataError, did_you_mean
 from discreet.files import refuse_address
@@ -186,4 +186,4 @@ def _head(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(HEAD)
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}; check the path") from None
+        raise unreadable(path, error) from None
