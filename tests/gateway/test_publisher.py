@@ -204,6 +204,32 @@ def test_a_gateway_that_was_killed_goes_on_from_what_the_broker_has_retained(
     asyncio.run(story())
 
 
+def test_slots_that_pass_while_the_broker_says_what_it_has_retained_are_told(
+    tmp_path: Path, mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the last of them alone: nothing is retained on a new broker, and slots may be short."""
+
+    async def story() -> None:
+        broker = Broker(port=mosquitto.port, tells=(WHOLE,))
+        async with opened(tmp_path) as gateway, hearing(mosquitto, "discreet/jane/whole") as heard:
+            slots = days(gateway, 1)
+            told = [next(slots) for _ in range(4)]
+            learn = MqttPublisher._learn
+
+            async def slowly(self: MqttPublisher, link: BrokerConnection) -> None:
+                await learn(self, link)
+                for turned in told:
+                    await gateway.tell(turned)
+
+            monkeypatch.setattr(MqttPublisher, "_learn", slowly)
+            async with telling(gateway, broker):
+                await until("the last", lambda: len(heard) >= 4, seconds=10)
+            rows = [one for turned in told for one in turned]
+            assert messages(heard, "discreet/jane/whole") == [encoded(FORMS["whole"].event(one)) for one in rows]
+
+    asyncio.run(story())
+
+
 def test_a_broker_that_was_killed_is_told_what_it_missed_in_order(tmp_path: Path, mosquitto: Mosquitto) -> None:
     async def story() -> None:
         now = ToldView("jane", "family", now_only=True)

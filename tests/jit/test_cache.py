@@ -146,6 +146,7 @@ def test_folders_of_earlier_versions_are_removed_but_for_a_few(tmp_path: Path, m
 
 def test_what_is_compiled_for_any_processor_is_found_on_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """An image is built on one machine and runs on others."""
+    monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
     before = cache._digest.__wrapped__()
     monkeypatch.setattr(cache, "_processor", lambda: "another")
     assert cache._digest.__wrapped__() != before

@@ -85,8 +85,10 @@ def nearly_dependent_case(seed: int) -> Case:
     states, n, rows = 14, int(rng.integers(8, 16)), 14 * int(rng.integers(2, 4))
     mass = rng.dirichlet(np.full(states, 0.5)) + 1e-12
     few = rng.uniform(-1, 1, (states // 3, states))
-    coefficients = 0.1 * rng.uniform(-1, 1, (rows, len(few))) @ few + 1e-6 * rng.uniform(-1, 1, (rows, states))
-    coefficients -= ((coefficients @ mass) / mass.sum() + 2.0**-42)[:, None]
+    shares = 0.1 * rng.uniform(-1, 1, (rows, len(few)))
+    coefficients = sum(shares[:, [k]] * few[k] for k in range(len(few))) + 1e-6 * rng.uniform(-1, 1, (rows, states))
+    meant = sum(coefficients[:, k] * mass[k] for k in range(states))  # not by BLAS: its last bits are the processor's
+    coefficients -= (meant / mass.sum() + 2.0**-42)[:, None]
     state, output = (axis.ravel() for axis in np.indices((states, n + 1)))
     return mass, state, output, (output == state % n).astype(np.float64), coefficients, n + 1
 

@@ -66,6 +66,8 @@ class MqttPublisher:
         """The last slot of each person that the broker has confirmed."""
         self._retained: dict[str, Key] = {}
         """The slot that the broker has retained on a topic, as it says when the gateway comes."""
+        self._since: dict[str, Key] = {}
+        """The slot before the last that was told when this connection was made: what comes after it is told here."""
         self._queue: asyncio.Queue[Sequence[JournalRow] | None] | None = None
         self._heard: asyncio.Queue[paho.MQTTMessage] = asyncio.Queue()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -136,6 +138,7 @@ class MqttPublisher:
     async def _serve(self, link: BrokerConnection) -> None:
         """One connection: what was missed, then rows as they are told."""
         self._queue = asyncio.Queue()  # before the journal is read: nothing falls between
+        self._since = {person: _before(self._gateway.shown(person)) for person in self._wires}
         topics = (*self._sweeping, f"{self._broker.discovery}/status", self._broker.status)
         link.client.subscribe([(topic, 0) for topic in topics])
         await self._clear_now(link)
@@ -194,20 +197,20 @@ class MqttPublisher:
         shown = self._gateway.shown(person)
         if shown is None:
             return []
-        reached = self._reached.get(person) or self._kept_before(person, shown)
+        reached = self._reached.get(person) or self._kept_before(person, shown) or self._since[person]
         missed: list[JournalRow] = []
         rows, read = partial(self._gateway.rows, person), self._gateway.read
-        while reached is not None and (some := await read(partial(rows, after=reached))):
+        while some := await read(partial(rows, after=reached)):
             missed += some
             reached = some[-1].key
-        return missed or await read(partial(rows, after=(shown[0], shown[1] - 1)))
+        return missed or await read(partial(rows, after=_before(shown)))
 
     def _kept_before(self, person: str, shown: Key) -> Key | None:
         """The slot before the last that all of a person's views are known to have: that one is told again."""
         found = [self._retained[wire.topic] for wire in self._wires[person] if wire.topic in self._retained]
         if not found or not shown[0] - RETOLD <= min(found)[0] or min(found) > shown:
             return None
-        return min(found)[0], min(found)[1] - 1
+        return _before(min(found))
 
     async def _send(self, link: BrokerConnection) -> None:
         """Rows as they are told; of those that were told while the broker was catching up, none twice."""
@@ -262,6 +265,11 @@ class MqttPublisher:
     async def _stop_sweeping(self, link: BrokerConnection) -> None:
         await asyncio.sleep(SWEEP)
         link.client.unsubscribe(self._sweeping)
+
+
+def _before(key: Key | None) -> Key:
+    """After it comes the slot itself, or where there was none, every slot."""
+    return (dt.date.min, 0) if key is None else (key[0], key[1] - 1)
 
 
 def _key_in(payload: bytes | bytearray) -> Key | None:
