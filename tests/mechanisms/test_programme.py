@@ -137,6 +137,7 @@ def test_what_a_limit_stops_is_not_used(kind: Callable[[int], Case], pivots: int
     assert 0 < stopped < len(searches(40))
 
 
+@pytest.mark.slow("solves a hundred programmes twice")
 def test_what_rounding_spoils_is_solved_with_more_care() -> None:
     """Of 100 programmes whose bases are nearly singular, 93 are solved at first and 98 with more care.
 
