@@ -169,13 +169,13 @@ def test_care_is_taken_in_the_first_attempt_too_when_it_takes_long(monkeypatch: 
 
 def test_rows_in_use_are_met_beyond_the_precision_of_the_inverse() -> None:
     """Where care is taken; what is off is corrected by refinement, here of programmes that need a second attempt."""
-    for seed in (2, 3, 6):
+    for seed in (25, 70, 76):
         case = nearly_dependent_case(seed)
         mass, state, output, _, coefficients, outputs = case
         found = programme.solve(*case)
         table = np.zeros((outputs, len(mass)))
         np.add.at(table, (output, state), found.flows)
-        assert (table @ coefficients.T).max() < 1e-19, seed  # 3e-18 to 2e-17 as the inverse has it
+        assert (table @ coefficients.T).max() < 1e-19, seed  # 1e-18 to 4e-18 as the inverse has it
 
 
 def test_operations_are_limited() -> None:
