@@ -67,7 +67,7 @@ class MqttPublisher:
         self._retained: dict[str, Key] = {}
         """The slot that the broker has retained on a topic, as it says when the gateway comes."""
         self._since: dict[str, Key] = {}
-        """The slot before the last that was told when this connection was made: what comes after it is told here."""
+        """Where a broker that knows nothing starts: just before the last slot that was told when it was reached."""
         self._queue: asyncio.Queue[Sequence[JournalRow] | None] | None = None
         self._heard: asyncio.Queue[paho.MQTTMessage] = asyncio.Queue()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -268,7 +268,7 @@ class MqttPublisher:
 
 
 def _before(key: Key | None) -> Key:
-    """After it comes the slot itself, or where there was none, every slot."""
+    """The place just before a slot; without a slot, the place before all of them."""
     return (dt.date.min, 0) if key is None else (key[0], key[1] - 1)
 
 
